@@ -36,6 +36,9 @@ constexpr GUID kIidAbandon = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2
 struct IDxtensorSoftware : public IUnknown {
   virtual HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) = 0;
   virtual UINT STDMETHODCALLTYPE Traits() = 0;
+  // Bytes of a buffer of this device, which the caller will read and write itself while no work uses them. They stay as long as the caller
+  // holds `keeper`, which holds neither buffer nor device. Null where they are not within it.
+  virtual void* STDMETHODCALLTYPE HostMemory(ID3D12Resource* buffer, UINT64 offset, UINT64 size, IUnknown** keeper) = 0;
 };
 
 // {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f14}: of the adapter's IDMLDevice1.

@@ -238,6 +238,20 @@ napi_value ReadSync(Environment& environment, Arguments in) {
   return bytes.value;
 }
 
+napi_value Lend(Environment& environment, Arguments in) {
+  Buffer& buffer = environment.buffers().Get(ToSize(in[0], "lend: handle"));
+  dml::HostMemory memory = buffer.device->device->InHostMemory(buffer.address, buffer.size);
+  if (!memory.bytes) return js::Null(in.env());
+  const auto address = reinterpret_cast<uintptr_t>(memory.bytes);
+  environment.Lend(std::move(memory));
+  return js::New(in.env(), static_cast<double>(address));
+}
+
+napi_value GiveBack(Environment& environment, Arguments in) {
+  environment.GiveBack(ToSize(in[0], "giveBack: address"));
+  return js::Undefined(in.env());
+}
+
 napi_value Sweep(Environment& environment, Arguments in) { return js::New(in.env(), static_cast<double>(environment.buffers().Sweep())); }
 
 napi_value Track(Environment& environment, Arguments in) {
@@ -470,6 +484,8 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("copy", Cold<Copy>);
   add("read", Cold<Read>);
   add("readSync", Cold<ReadSync>);
+  add("lend", Cold<Lend>);
+  add("giveBack", Cold<GiveBack>);
   add("sweep", Cold<Sweep>);
   add("settle", Cold<Settle>);
   add("track", Cold<Track>);

@@ -120,4 +120,13 @@ void Environment::ReleaseRecording(Handle handle) {
   open.device->device->ReleaseRecording(open.recording);
 }
 
+void Environment::Lend(dml::HostMemory memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory.bytes);
+  if (!lent_.emplace(address, std::move(memory)).second) Invalid("lend: the buffer's memory is lent already");
+}
+
+void Environment::GiveBack(uint64_t address) {
+  if (!lent_.erase(address)) Invalid("giveBack: no memory at " + std::to_string(address) + " is lent");
+}
+
 }  // namespace dxtensor::addon

@@ -3,6 +3,7 @@
 // Made when the addon is loaded there, torn down by the environment's clean-up hook. The environment's thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -55,6 +56,10 @@ class Environment {
   }
   void ReleaseRecording(Handle handle);
 
+  // Memory that the host uses in place, by its address; it stays until it is given back, or the environment ends.
+  void Lend(dml::HostMemory memory);
+  void GiveBack(uint64_t address);
+
  private:
   [[noreturn]] static void ThrowUnknown(const char* what, Handle handle);
   napi_value ValueOf(napi_ref reference) const;
@@ -68,6 +73,7 @@ class Environment {
   std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id, which none has twice; null when closed
   Table<OpenProgram> programs_;
   Table<OpenRecording> recordings_;
+  std::map<uint64_t, dml::HostMemory> lent_;
 };
 
 }  // namespace dxtensor::addon

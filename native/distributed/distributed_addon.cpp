@@ -102,12 +102,19 @@ struct Bytes {
   size_t size = 0;
 };
 
-// Of a Uint8Array; of nothing: none.
+// Of a Uint8Array, or of { address, sizeInBytes }, memory that the caller keeps until the work has ended; of nothing: none.
 Bytes BytesOf(napi_env env, napi_value value) {
   if (IsAbsent(env, value)) return {};
   napi_typedarray_type type;
   Bytes bytes;
   void* data;
+  bool is_array;
+  Check(napi_is_typedarray(env, value, &is_array));
+  if (!is_array) {
+    bytes.data = reinterpret_cast<char*>(static_cast<uintptr_t>(Integer(env, Get(env, value, "address"))));
+    bytes.size = static_cast<size_t>(Integer(env, Get(env, value, "sizeInBytes")));
+    return bytes;
+  }
   Check(napi_get_typedarray_info(env, value, &type, &bytes.size, &data, nullptr, nullptr));
   if (type != napi_uint8_array) throw Exception{};
   bytes.data = static_cast<char*>(data);
@@ -400,7 +407,7 @@ napi_value Init(napi_env env, napi_value exports) {
     const std::string version =
         std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
     Check(napi_set_named_property(env, exports, "version", New(env, version)));
-    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 2)));
+    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 3)));
   } catch (const Exception&) {
     napi_throw_error(env, nullptr, "dxtensor.distributed could not be initialised");
   }

@@ -2,7 +2,6 @@
 // one. Close() ends what runs, and waits for it.
 #pragma once
 
-#include <deque>
 #include <thread>
 
 #include "gloo_context.h"
@@ -32,17 +31,12 @@ class GlooGroup : public Group {
   void Fail(Work& work, const std::string& message);
 
   const std::shared_ptr<Context> context_;
+  // Of the base's state, too.
   std::mutex lock_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Work>> queue_;
   std::vector<std::thread> threads_;
   std::thread thread_;
   int running_ = 0;
-  bool is_closing_ = false;
-  bool is_broken_ = false;
-  int lost_ = -1;
-  std::string broken_by_;
-  std::string broken_reason_;
 };
 
 }  // namespace dxtensor::distributed

@@ -2,9 +2,7 @@
 // beside them. All that it has belongs to MpiEngine's thread: the other functions hand it over.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "mpi_engine.h"
@@ -52,19 +50,13 @@ class MpiGroup : public Group {
   const std::vector<int> ranks_;
   const int rank_;
   MpiComm comm_ = 0;
-  std::deque<std::shared_ptr<Work>> queue_;
   std::unique_ptr<Operation> active_;
   std::vector<std::unique_ptr<Operation>> transfers_;
   std::function<void(int rank)> watch_;
   bool is_connected_ = false;
-  bool is_broken_ = false;
   bool is_closed_ = false;
   bool is_breaking_ = false;
   Time break_at_;
-  int lost_ = -1;
-  std::string broken_by_;
-  std::string broken_reason_;
-  bool is_closing_ = false;
 };
 
 }  // namespace dxtensor::distributed

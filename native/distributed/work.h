@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,16 @@ class Group : public std::enable_shared_from_this<Group> {
   virtual void Break(std::chrono::steady_clock::time_point when) = 0;
   // Ends what runs. Twice is no mistake.
   virtual void Close(bool is_clean) = 0;
+
+ protected:
+  // Collectives that are not begun.
+  std::deque<std::shared_ptr<Work>> queue_;
+  bool is_closing_ = false;
+  // It can make no more calls, for this reason, and perhaps because of this rank.
+  bool is_broken_ = false;
+  int lost_ = -1;
+  std::string broken_by_;
+  std::string broken_reason_;
 };
 
 }  // namespace dxtensor::distributed

@@ -687,6 +687,16 @@ void Device::ReadAndWait(Address from, void* to, uint64_t size) {
              [&](uint64_t at, const uint8_t* memory, uint64_t part) { HostCopy(static_cast<uint8_t*>(to) + at, memory, part); });
 }
 
+HostMemory Device::InHostMemory(Address at, uint64_t size) {
+  return WithInterfaces([&] {
+    CheckAlive();
+    HostMemory memory;
+    if (!context_->software) return memory;
+    memory.bytes = context_->software->HostMemory(pool_->Resource(ChunkOf(at)), OffsetOf(at), size, memory.keeper.put());
+    return memory;
+  });
+}
+
 void Device::Synchronize(std::function<void(const Failure*)> done) {
   Task& task = queue_->Next();
   task.kind = Task::Kind::Flush;

@@ -18,6 +18,12 @@
 
 namespace dxtensor::dml {
 
+// Device memory that the host uses in place.
+struct HostMemory {
+  void* bytes = nullptr;    // null: the host cannot
+  ComPtr<IUnknown> keeper;  // the bytes stay while somebody has it
+};
+
 class Device {
  public:
   struct Options {
@@ -65,6 +71,8 @@ class Device {
   // `done` runs on another thread once the bytes are at `to`, or with the failure.
   void Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void ReadAndWait(Address from, void* to, uint64_t size);
+  // Where an adapter works in the host's memory: the software one. No work that is queued may use these bytes while the host does.
+  HostMemory InHostMemory(Address at, uint64_t size);
 
   // Gives memory back that was not needed at any time since the last call; returns the bytes of the device's.
   uint64_t Settle() {

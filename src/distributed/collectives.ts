@@ -1,15 +1,11 @@
 /** Calls between the processes of a group, over tensors of any dtype on any device: their bytes travel by the host's memory. */
-import { DTYPES, isFloat, type DType } from "../core/dtype.ts";
+import { isFloat, type DType } from "../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
-import { keep } from "../core/scope.ts";
 import { sameShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { noGrad } from "../autograd/grad-mode.ts";
-import { fromBytes } from "../ops/creation/creation.ts";
-import { data } from "../ops/data/conversion.ts";
-import { copy_ } from "../ops/data/state.ts";
 import type { Work } from "./distributed-work.ts";
+import { EngineMemory, type Like } from "./engine-memory.ts";
 import { groupOf } from "./init-process-group.ts";
 import { described, type Call, type ProcessGroup } from "./process-group.ts";
 
@@ -60,7 +56,6 @@ export interface ReceiveOptions extends GroupOptions {
 }
 
 const REDUCTIONS = ["sum", "mean", "product", "min", "max"];
-const sizeOf = (x: Tensor): number => x.size * DTYPES[x.dtype].sizeInBytes;
 
 /** Throws DisposedError, and TraceError where a function is being compiled: the other ranks' elements are not known to it. */
 function requireReadable(operation: string, x: Tensor, argument = "tensor"): void {
@@ -68,53 +63,36 @@ function requireReadable(operation: string, x: Tensor, argument = "tensor"): voi
   tracer()?.read(operation, x);
 }
 
-/** The bytes as they are at the time of the call. */
-async function bytesOf(x: Tensor): Promise<Uint8Array> {
-  const array = await noGrad(() => data(x.detach()));
-  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-}
-
-/** The bytes of several tensors, one behind the other. */
-async function joined(tensors: readonly Tensor[]): Promise<Uint8Array> {
-  const parts = await Promise.all(tensors.map((x) => bytesOf(x)));
-  return Buffer.concat(parts);
-}
-
-/** x takes the elements. */
-function write(operation: string, x: Tensor, bytes: Uint8Array): Tensor {
-  x.requireLive(operation);
-  noGrad(() => {
-    const made = fromBytes(operation, x.device, x.dtype, x.shape, bytes);
-    copy_(x, made);
-    made.dispose();
-  });
-  return x;
-}
-
-/** A new tensor like another one. */
-const made = (
-  operation: string,
-  like: { readonly dtype: DType; readonly shape: readonly number[]; readonly device: Tensor["device"] },
-  bytes: Uint8Array,
-): Tensor => noGrad(() => keep(fromBytes(operation, like.device, like.dtype, like.shape, bytes)));
-
-/** New tensors of equal parts of the bytes. */
-function split(
-  operation: string,
-  like: { readonly dtype: DType; readonly shape: readonly number[]; readonly device: Tensor["device"] },
-  bytes: Uint8Array,
-  parts: number,
-): Tensor[] {
-  const size = bytes.byteLength / parts;
-  return Array.from({ length: parts }, (_, i) => made(operation, like, bytes.slice(i * size, (i + 1) * size)));
-}
-
 /** What a tensor is, for a result that is made when it may be gone. */
-const likeOf = ({
-  dtype,
-  shape,
-  device,
-}: Tensor): { readonly dtype: DType; readonly shape: readonly number[]; readonly device: Tensor["device"] } => ({ dtype, shape, device });
+const likeOf = ({ dtype, shape, device }: Tensor): Like => ({ dtype, shape, device });
+
+/** The same, one for each rank. */
+const timesRanks = ({ dtype, shape, device }: Like, { size }: ProcessGroup): Like => ({ dtype, shape: [size, ...shape], device });
+
+/** A call, the memory that it reads and writes (the same one: in place), and its result. */
+interface Prepared<T> {
+  readonly call: Omit<Call, "input" | "output">;
+  readonly input: EngineMemory | null;
+  readonly output: EngineMemory | null;
+  readonly finish: () => T;
+}
+
+/** Starts a call. prepare() takes the elements as they are now. */
+function start<T>(group: ProcessGroup, operation: string, prepare: () => Prepared<T>): Work<T> {
+  let prepared: Prepared<T>;
+  const call = async (): Promise<Call> => {
+    prepared = prepare();
+    const { input, output } = prepared;
+    const reading = input?.bytes(true) ?? null;
+    const [read, written] = await Promise.all([reading, output === input ? reading : (output?.bytes(false) ?? null)]);
+    return { ...prepared.call, input: read, output: written };
+  };
+  const finish = (): T => {
+    if (prepared.input !== prepared.output) prepared.input?.read();
+    return prepared.finish();
+  };
+  return operation === "send" || operation === "recv" ? group.transfer(operation, call, finish) : group.call(operation, call, finish);
+}
 
 function requireReduction(operation: string, op: Reduction, dtype: DType): void {
   if (!REDUCTIONS.includes(op)) throw new ValueError(operation, "op", REDUCTIONS.map((name) => `"${name}"`).join(", "), op);
@@ -142,18 +120,12 @@ export function allReduce(tensor: Tensor, { op = "sum", group: chosen }: Reducti
   const group = groupOf("allReduce", chosen);
   requireReduction("allReduce", op, tensor.dtype);
   requireReadable("allReduce", tensor);
-  const call = async (): Promise<Call> => {
-    const bytes = await bytesOf(tensor);
-    return {
-      kind: "allReduce",
-      what: described("allReduce", op, tensor.dtype, tensor.shape),
-      dtype: tensor.dtype,
-      reduction: op,
-      input: bytes,
-      output: bytes,
-    };
-  };
-  return group.call("allReduce", call, (bytes) => write("allReduce", tensor, bytes));
+  return start(group, "allReduce", () => {
+    const memory = EngineMemory.of("allReduce", tensor);
+    const what = described("allReduce", op, tensor.dtype, tensor.shape);
+    const call = { kind: "allReduce", what, dtype: tensor.dtype, reduction: op } as const;
+    return { call, input: memory, output: memory, finish: () => memory.writtenTo(tensor) };
+  });
 }
 
 /** The tensor of rank dst takes the reduction of all; those of the others stay. Result: the tensor. Reference: torch.distributed.reduce. */
@@ -162,12 +134,16 @@ export function reduce(tensor: Tensor, { op = "sum", dst = 0, group: chosen }: R
   requireReduction("reduce", op, tensor.dtype);
   requireReadable("reduce", tensor);
   const root = group.rankOf("reduce", "dst", dst);
-  const call = async (): Promise<Call> => {
-    const bytes = await bytesOf(tensor);
+  return start(group, "reduce", () => {
+    const memory = EngineMemory.of("reduce", tensor);
     const what = described("reduce", `${op} to ${dst}`, tensor.dtype, tensor.shape);
-    return { kind: "reduce", what, dtype: tensor.dtype, reduction: op, root, input: bytes, output: bytes };
-  };
-  return group.call("reduce", call, (bytes) => (root === group.rank ? write("reduce", tensor, bytes) : tensor));
+    const finish = (): Tensor => {
+      if (root === group.rank) return memory.writtenTo(tensor);
+      memory.read();
+      return tensor;
+    };
+    return { call: { kind: "reduce", what, dtype: tensor.dtype, reduction: op, root }, input: memory, output: memory, finish };
+  });
 }
 
 /** Every rank's tensor takes the elements of rank src's: in place. Result: the tensor. Reference: torch.distributed.broadcast. */
@@ -175,29 +151,32 @@ export function broadcast(tensor: Tensor, { src = 0, group: chosen }: SourceOpti
   const group = groupOf("broadcast", chosen);
   requireReadable("broadcast", tensor);
   const root = group.rankOf("broadcast", "src", src);
-  const call = async (): Promise<Call> => {
-    const bytes = root === group.rank ? await bytesOf(tensor) : new Uint8Array(sizeOf(tensor));
-    return {
-      kind: "broadcast",
-      what: described("broadcast", `from ${src}`, tensor.dtype, tensor.shape),
-      root,
-      input: bytes,
-      output: bytes,
-    };
-  };
-  return group.call("broadcast", call, (bytes) => (root === group.rank ? tensor : write("broadcast", tensor, bytes)));
+  return start(group, "broadcast", () => {
+    const call = { kind: "broadcast", what: described("broadcast", `from ${src}`, tensor.dtype, tensor.shape), root } as const;
+    if (root === group.rank) {
+      const memory = EngineMemory.of("broadcast", tensor);
+      const finish = (): Tensor => {
+        memory.read();
+        return tensor;
+      };
+      return { call, input: memory, output: memory, finish };
+    }
+    const memory = EngineMemory.empty("broadcast", tensor);
+    return { call, input: null, output: memory, finish: () => memory.writtenTo(tensor) };
+  });
 }
 
 /** The tensors of all ranks, in their order, as new tensors. Ranks give the same shape and dtype. Reference: torch.distributed.all_gather. */
 export function allGather(tensor: Tensor, { group: chosen }: GroupOptions = {}): Work<Tensor[]> {
   const group = groupOf("allGather", chosen);
   requireReadable("allGather", tensor);
-  const like = likeOf(tensor);
-  const call = async (): Promise<Call> => {
-    const what = described("allGather", "", like.dtype, like.shape);
-    return { kind: "allGather", what, input: await bytesOf(tensor), output: new Uint8Array(sizeOf(tensor) * group.size) };
-  };
-  return group.call("allGather", call, (bytes) => split("allGather", like, bytes, group.size));
+  return start(group, "allGather", () => {
+    const like = likeOf(tensor);
+    const input = EngineMemory.of("allGather", tensor);
+    const output = EngineMemory.empty("allGather", timesRanks(like, group));
+    const finish = (): Tensor[] => output.writtenParts(like.shape, group.size);
+    return { call: { kind: "allGather", what: described("allGather", "", like.dtype, like.shape) }, input, output, finish };
+  });
 }
 
 /**
@@ -208,12 +187,12 @@ export function reduceScatter(tensors: readonly Tensor[], { op = "sum", group: c
   const group = groupOf("reduceScatter", chosen);
   const like = likeOf(requireParts("reduceScatter", "tensors", tensors, group));
   requireReduction("reduceScatter", op, like.dtype);
-  const size = sizeOf(tensors[0]!);
-  const call = async (): Promise<Call> => {
+  return start(group, "reduceScatter", () => {
+    const input = EngineMemory.joined("reduceScatter", tensors);
+    const output = EngineMemory.empty("reduceScatter", like);
     const what = described("reduceScatter", op, like.dtype, like.shape);
-    return { kind: "reduceScatter", what, dtype: like.dtype, reduction: op, input: await joined(tensors), output: new Uint8Array(size) };
-  };
-  return group.call("reduceScatter", call, (bytes) => made("reduceScatter", like, bytes));
+    return { call: { kind: "reduceScatter", what, dtype: like.dtype, reduction: op }, input, output, finish: () => output.written() };
+  });
 }
 
 /**
@@ -223,12 +202,12 @@ export function reduceScatter(tensors: readonly Tensor[], { op = "sum", group: c
 export function allToAll(tensors: readonly Tensor[], { group: chosen }: GroupOptions = {}): Work<Tensor[]> {
   const group = groupOf("allToAll", chosen);
   const like = likeOf(requireParts("allToAll", "tensors", tensors, group));
-  const size = sizeOf(tensors[0]!) * group.size;
-  const call = async (): Promise<Call> => {
-    const what = described("allToAll", "", like.dtype, like.shape);
-    return { kind: "allToAll", what, input: await joined(tensors), output: new Uint8Array(size) };
-  };
-  return group.call("allToAll", call, (bytes) => split("allToAll", like, bytes, group.size));
+  return start(group, "allToAll", () => {
+    const input = EngineMemory.joined("allToAll", tensors);
+    const output = EngineMemory.empty("allToAll", timesRanks(like, group));
+    const finish = (): Tensor[] => output.writtenParts(like.shape, group.size);
+    return { call: { kind: "allToAll", what: described("allToAll", "", like.dtype, like.shape) }, input, output, finish };
+  });
 }
 
 /** Rank dst gets the tensors of all ranks, in their order, as new tensors; the others get null. Reference: torch.distributed.gather. */
@@ -236,13 +215,13 @@ export function gather(tensor: Tensor, { dst = 0, group: chosen }: TargetOptions
   const group = groupOf("gather", chosen);
   requireReadable("gather", tensor);
   const root = group.rankOf("gather", "dst", dst);
-  const like = likeOf(tensor);
-  const isRoot = root === group.rank;
-  const call = async (): Promise<Call> => {
-    const output = isRoot ? new Uint8Array(sizeOf(tensor) * group.size) : null;
-    return { kind: "gather", what: described("gather", `to ${dst}`, like.dtype, like.shape), root, input: await bytesOf(tensor), output };
-  };
-  return group.call("gather", call, (bytes) => (isRoot ? split("gather", like, bytes, group.size) : null));
+  return start(group, "gather", () => {
+    const like = likeOf(tensor);
+    const input = EngineMemory.of("gather", tensor);
+    const output = root === group.rank ? EngineMemory.empty("gather", timesRanks(like, group)) : null;
+    const finish = (): Tensor[] | null => output?.writtenParts(like.shape, group.size) ?? null;
+    return { call: { kind: "gather", what: described("gather", `to ${dst}`, like.dtype, like.shape), root }, input, output, finish };
+  });
 }
 
 /**
@@ -261,12 +240,12 @@ export function scatter(tensor: Tensor, tensors: readonly Tensor[] | null, { src
     if (first.dtype !== tensor.dtype || !sameShape(first.shape, tensor.shape))
       throw new ShapeError("scatter", "tensors", `like tensor, ${tensor.describe()}`, first.describe());
   }
-  const call = async (): Promise<Call> => {
+  return start(group, "scatter", () => {
+    const input = tensors === null ? null : EngineMemory.joined("scatter", tensors);
+    const output = EngineMemory.empty("scatter", tensor);
     const what = described("scatter", `from ${src}`, tensor.dtype, tensor.shape);
-    const input = tensors === null ? null : await joined(tensors);
-    return { kind: "scatter", what, root, input, output: new Uint8Array(sizeOf(tensor)) };
-  };
-  return group.call("scatter", call, (bytes) => write("scatter", tensor, bytes));
+    return { call: { kind: "scatter", what, root }, input, output, finish: () => output.writtenTo(tensor) };
+  });
 }
 
 function transferOf(operation: "send" | "recv", group: ProcessGroup, argument: string, rank: number, tag: number): number {
@@ -281,8 +260,10 @@ export function send(tensor: Tensor, { dst, tag = 0, group: chosen }: SendOption
   const group = groupOf("send", chosen);
   requireReadable("send", tensor);
   const root = transferOf("send", group, "dst", dst, tag);
-  const call = async (): Promise<Call> => ({ kind: "send", what: "send", root, tag, input: await bytesOf(tensor), output: null });
-  return group.transfer("send", call, () => undefined);
+  return start(group, "send", () => {
+    const input = EngineMemory.of("send", tensor);
+    return { call: { kind: "send", what: "send", root, tag }, input, output: null, finish: () => undefined };
+  });
 }
 
 /** The tensor takes the elements that a rank sends by send(): in place. Result: the tensor. Reference: torch.distributed.recv. */
@@ -290,8 +271,10 @@ export function recv(tensor: Tensor, { src, tag = 0, group: chosen }: ReceiveOpt
   const group = groupOf("recv", chosen);
   requireReadable("recv", tensor);
   const root = transferOf("recv", group, "src", src, tag);
-  const call = async (): Promise<Call> => ({ kind: "recv", what: "recv", root, tag, input: null, output: new Uint8Array(sizeOf(tensor)) });
-  return group.transfer("recv", call, (bytes) => write("recv", tensor, bytes));
+  return start(group, "recv", () => {
+    const output = EngineMemory.empty("recv", tensor);
+    return { call: { kind: "recv", what: "recv", root, tag }, input: null, output, finish: () => output.writtenTo(tensor) };
+  });
 }
 
 /** Ends when all ranks have called it. Reference: torch.distributed.barrier. */

@@ -1,28 +1,44 @@
 /** Tensors that all ranks take from the first one. */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { DTYPES } from "../core/dtype.ts";
+import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { fromBytes } from "../ops/creation/creation.ts";
 import { copy_ } from "../ops/data/state.ts";
-import { bytesNow } from "./gradient-reduction.ts";
-import type { ProcessGroup } from "./process-group.ts";
+import { narrow, reshape } from "../ops/shape/movement.ts";
+import { EngineMemory } from "./engine-memory.ts";
+import { described, type ProcessGroup } from "./process-group.ts";
 
-/** @internal All ranks take the elements of the group's rank `root`, in one message. Blocks. */
+/** @internal All ranks take the elements of the group's rank `root`, in a message for each dtype and device. Blocks. */
 export function takeFrom(operation: string, group: ProcessGroup, tensors: readonly Tensor[], root = 0): void {
-  if (group.size === 1 || tensors.length === 0) return;
+  if (group.size === 1) return;
+  const kinds = new Map<string, Tensor[]>();
+  for (const t of tensors) {
+    const key = `${t.dtype} ${t.device}`;
+    kinds.set(key, [...(kinds.get(key) ?? []), t]);
+  }
+  for (const list of kinds.values()) take(operation, group, list, root);
+}
+
+function take(operation: string, group: ProcessGroup, tensors: readonly Tensor[], root: number): void {
   const isRoot = group.rank === root;
-  const sizes = tensors.map((t) => t.size * DTYPES[t.dtype].sizeInBytes);
-  const size = sizes.reduce((a, b) => a + b, 0);
-  const bytes = isRoot ? Buffer.concat(tensors.map((t) => bytesNow(t))) : new Uint8Array(size);
-  group.reduceNow(operation, { kind: "broadcast", what: `${operation} broadcasts ${size} bytes`, root, input: bytes, output: bytes })();
-  if (isRoot) return;
-  noGrad(() => {
-    let start = 0;
-    tensors.forEach((t, i) => {
-      const made = fromBytes(operation, t.device, t.dtype, t.shape, bytes.slice(start, start + sizes[i]!));
-      copy_(t, made);
-      made.dispose();
-      start += sizes[i]!;
-    });
-  });
+  const { dtype, device } = tensors[0]!;
+  const shape = [tensors.reduce((sum, t) => sum + t.size, 0)];
+  const memory = isRoot ? EngineMemory.joined(operation, tensors) : EngineMemory.empty(operation, { dtype, shape, device });
+  const bytes = memory.bytesNow(isRoot);
+  const what = described("broadcast", operation, dtype, shape);
+  group.reduceNow(operation, { kind: "broadcast", what, root, input: bytes, output: bytes })();
+  if (isRoot) {
+    memory.read();
+    return;
+  }
+  const flat = memory.written();
+  noGrad(() =>
+    scope(() => {
+      let start = 0;
+      for (const t of tensors) {
+        copy_(t, reshape(narrow(flat, 0, start, t.size), t.shape));
+        start += t.size;
+      }
+    }),
+  );
+  flat.dispose();
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DistributedError, MissingPackageError, UnsupportedError } from "../core/errors.ts";
 import { exists, loadAddon, packageFolder, packageRoot } from "../core/home.ts";
 import type { DType } from "../core/dtype.ts";
+import type { EngineBytes } from "./engine-memory.ts";
 
 /** @internal A process group's engine, and a work of it: opaque. */
 export type GlooGroup = { readonly gloo: "group" };
@@ -60,8 +61,8 @@ export interface GlooCall {
   readonly reduction: "sum" | "mean" | "product" | "min" | "max";
   readonly root: number;
   readonly timeoutMs: number;
-  readonly input: Uint8Array | null;
-  readonly output: Uint8Array | null;
+  readonly input: EngineBytes | null;
+  readonly output: EngineBytes | null;
   readonly description: string;
   readonly addresses: readonly Uint8Array[] | null;
 }
@@ -104,7 +105,7 @@ export const startGloo = (gloo: Gloo, group: GlooGroup, call: GlooCall, ended: (
     ended,
   );
 
-const INTERFACE_VERSION = 2;
+const INTERFACE_VERSION = 3;
 let loaded: Gloo | undefined;
 
 /** The package with the addon for this platform. */

@@ -5,12 +5,12 @@ import { DTYPES } from "../core/dtype.ts";
 import { keep, scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Parameter } from "../nn/parameter.ts";
-import { fromBytes, zeros } from "../ops/creation/creation.ts";
+import { zeros } from "../ops/creation/creation.ts";
 import { dataSync } from "../ops/data/conversion.ts";
-import { copy_ } from "../ops/data/state.ts";
+import { assign } from "../dispatch/dispatch.ts";
 import { add } from "../ops/elementwise/binary.ts";
-import { cat } from "../ops/shape/join.ts";
 import { narrow, reshape } from "../ops/shape/movement.ts";
+import { EngineMemory } from "./engine-memory.ts";
 import { bucketsOf } from "./gradient-buckets.ts";
 import { described, type ProcessGroup } from "./process-group.ts";
 
@@ -20,9 +20,9 @@ const OPERATION = "DistributedDataParallel";
 interface Bucket {
   readonly parameters: readonly Parameter[];
   readonly values: Map<Parameter, Tensor>;
-  /** The values in one tensor, whose bytes are not read yet. */
-  flat: Tensor | null;
-  bytes: Uint8Array | null;
+  /** The values one behind the other, in memory that the engine reduces in place. */
+  memory: EngineMemory | null;
+  /** Of the call that reduces it. */
   wait: (() => void) | null;
 }
 
@@ -52,8 +52,7 @@ export class GradientReduction implements GradientReducer {
     this.#buckets = bucketsOf(inputs, bucketSizeInBytes, FIRST_BUCKET).map((indices) => ({
       parameters: indices.map((i) => parameters[i]!),
       values: new Map(),
-      flat: null,
-      bytes: null,
+      memory: null,
       wait: null,
     }));
     for (const bucket of this.#buckets) for (const p of bucket.parameters) this.#bucketOf.set(p, bucket);
@@ -76,8 +75,9 @@ export class GradientReduction implements GradientReducer {
     this.#next = 0;
     for (const bucket of this.#buckets) {
       bucket.values.clear();
-      bucket.flat?.dispose();
-      Object.assign(bucket, { flat: null, bytes: null, wait: null });
+      // What the engine still works on stays.
+      if (bucket.wait === null) bucket.memory?.read();
+      Object.assign(bucket, { memory: null, wait: null });
     }
   }
 
@@ -98,7 +98,10 @@ export class GradientReduction implements GradientReducer {
     while (this.#next < this.#buckets.length) {
       const bucket = this.#buckets[this.#next]!;
       if (bucket.values.size < bucket.parameters.length) return;
-      bucket.flat = noGrad(() => scope(() => keep(cat(bucket.parameters.map((p) => reshape(bucket.values.get(p)!.detach(), [-1]))))));
+      bucket.memory = EngineMemory.joined(
+        OPERATION,
+        bucket.parameters.map((p) => bucket.values.get(p)!),
+      );
       bucket.values.clear();
       if (this.#next > 0) this.#send(this.#buckets[this.#next - 1]!);
       this.#next++;
@@ -106,14 +109,9 @@ export class GradientReduction implements GradientReducer {
   }
 
   #send(bucket: Bucket): void {
-    const { flat } = bucket;
-    if (flat === null) return;
-    const bytes = bytesNow(flat);
-    const { dtype, shape } = flat;
-    flat.dispose();
-    bucket.flat = null;
-    bucket.bytes = bytes;
-    const what = described("allReduce", "mean", dtype, shape);
+    const { dtype } = bucket.parameters[0]!;
+    const bytes = bucket.memory!.bytesNow(true);
+    const what = described("allReduce", "mean", dtype, [bucket.parameters.reduce((sum, p) => sum + p.size, 0)]);
     bucket.wait = this.#group.reduceNow(OPERATION, { kind: "allReduce", what, dtype, reduction: "mean", input: bytes, output: bytes });
   }
 
@@ -134,7 +132,6 @@ export class GradientReduction implements GradientReducer {
       if (this.#bucketOf.get(p)!.values.has(p) || this.#used.has(p)) continue;
       this.#take(p, p.ownGrad ?? noGrad(() => zeros(p.shape, { dtype: p.dtype, device: p.device })));
     }
-    this.#send(this.#buckets.at(-1)!);
     const waitUsed = this.#group.reduceNow(OPERATION, {
       kind: "allReduce",
       what,
@@ -143,25 +140,33 @@ export class GradientReduction implements GradientReducer {
       input: used,
       output: used,
     });
-    for (const bucket of this.#buckets) bucket.wait!();
+    this.#send(this.#buckets.at(-1)!);
+    const waits = this.#buckets.map(({ wait }) => wait!);
     waitUsed();
     const isUsed = new Map(this.#parameters.map((p, i) => [p, used[i] === 1]));
+    this.#buckets.forEach((bucket, i) => {
+      waits[i]!();
+      this.#give(bucket, isUsed);
+    });
+  }
+
+  /** The parameters of a bucket that was reduced get their gradients. */
+  #give(bucket: Bucket, isUsed: ReadonlyMap<Parameter, boolean>): void {
+    const flat = bucket.memory!.written();
+    bucket.memory = null;
     noGrad(() =>
       scope(() => {
-        for (const { parameters, bytes } of this.#buckets) {
-          const { dtype, device } = parameters[0]!;
-          const size = parameters.reduce((sum, p) => sum + p.size, 0);
-          const flat = fromBytes(OPERATION, device, dtype, [size], bytes!);
-          let start = 0;
-          for (const p of parameters) {
-            const part = reshape(narrow(flat, 0, start, p.size), p.shape);
-            start += p.size;
-            if (!isUsed.get(p)!) continue;
-            if (p.ownGrad === null) p.grad = keep(part.clone());
-            else copy_(p.ownGrad, part);
-          }
+        let start = 0;
+        for (const p of bucket.parameters) {
+          const part = reshape(narrow(flat, 0, start, p.size), p.shape);
+          start += p.size;
+          if (!isUsed.get(p)!) continue;
+          const { ownGrad } = p;
+          if (ownGrad === null) p.grad = keep(part.clone());
+          else assign(OPERATION, ownGrad, () => part.clone(), { replaces: true });
         }
       }),
     );
+    flat.dispose();
   }
 }

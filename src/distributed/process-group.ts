@@ -199,24 +199,18 @@ export class ProcessGroup {
   }
 
   /** @internal A call: its bytes are ready when `prepared` is; `finish` makes its result. */
-  call<T>(operation: string, prepared: () => Promise<Call>, finish: (output: Uint8Array) => T): Work<T> {
+  call<T>(operation: string, prepared: () => Promise<Call>, finish: () => T): Work<T> {
     const sequence = ++this.#sequence;
     return this.#begin(operation, sequence, prepared, finish, true);
   }
 
   /** @internal A send or a receive. */
-  transfer<T>(operation: string, prepared: () => Promise<Call>, finish: (output: Uint8Array) => T): Work<T> {
+  transfer<T>(operation: string, prepared: () => Promise<Call>, finish: () => T): Work<T> {
     const sequence = ++this.#transfers;
     return this.#begin(operation, sequence, prepared, finish, false);
   }
 
-  #begin<T>(
-    operation: string,
-    sequence: number,
-    prepared: () => Promise<Call>,
-    finish: (output: Uint8Array) => T,
-    isCollective: boolean,
-  ): Work<T> {
+  #begin<T>(operation: string, sequence: number, prepared: () => Promise<Call>, finish: () => T, isCollective: boolean): Work<T> {
     this.#engine(operation, sequence);
     const { gloo, isDebug } = this.#world;
     const reading = prepared();
@@ -224,11 +218,9 @@ export class ProcessGroup {
     let started: () => void = () => {};
     this.#last = new Promise<void>((done) => void (started = done));
     const run = async (): Promise<T> => {
-      let output: Uint8Array | null = null;
       let result: Promise<void>;
       try {
         const [call] = await Promise.all([reading, before]);
-        output = call.output;
         result = this.#ended(operation, sequence, (ended) =>
           startGloo(gloo, this.#engine(operation, sequence)[0], this.#filled(call, sequence, isDebug && isCollective), ended),
         );
@@ -236,7 +228,7 @@ export class ProcessGroup {
         started();
       }
       await result;
-      return finish(output ?? NO_BYTES);
+      return finish();
     };
     return new Work(operation, sequence, run());
   }

@@ -302,6 +302,12 @@ export interface Binding {
   /** Resolves when everything queued before it is done. Keeps the process alive until then. */
   read(handle: Handle, offset: number, sizeInBytes: number): Promise<ArrayBuffer>;
   readSync(handle: Handle, offset: number, sizeInBytes: number): ArrayBuffer;
+  /**
+   * The address of a buffer's bytes, where the host can use them in place, null elsewhere: for other addons. The caller waits for the work queued before,
+   * keeps the buffer, and queues none that uses it until giveBack(). Of backends from outside: absent.
+   */
+  lend?(handle: Handle): number | null;
+  giveBack?(address: number): void;
   /** Frees now, in stream order: work queued before may still use it. */
   release(handle: Handle): void;
   /** Frees the buffers whose owner has been collected; returns their number. */

@@ -93,6 +93,51 @@ await d.destroyProcessGroup();`,
     });
   });
 
+  it("sends what a tensor has at the call, changes it at the end, and holds no memory", { timeout: 60_000 }, async () => {
+    const ends = await runRanks(
+      2,
+      `await init();
+const x = dx.arange(6).add(rank), work = d.allReduce(x);
+x.add_(100);
+tell(list(x));
+await work;
+tell(list(x));
+// A part that begins inside of its storage, of an odd number of bytes.
+const bytes = dx.arange(9).to("uint8");
+await d.allReduce(bytes.narrow(0, 3, 5));
+tell(list(bytes));
+// A scope that ends before the call does.
+let gathered;
+dx.scope(() => void (gathered = d.allGather(dx.tensor([rank, 7]))));
+tell((await gathered).map(list));
+const big = dx.ones([300_000]), parts = [big, big.add(1)];
+const all = async () => {
+  await d.allReduce(big, { op: "max" }); await d.reduce(big, { op: "max" }); await d.broadcast(big); await d.scatter(big, rank === 0 ? [big, big] : null);
+  for (const list of [await d.allGather(big), await d.allToAll(parts), [await d.reduceScatter(parts)], (await d.gather(big)) ?? []]) for (const t of list) t.dispose();
+  const sent = d.send(big, { dst: 1 - rank }); await d.recv(big, { src: 1 - rank }); await sent;
+};
+await all();
+const held = dx.memoryStatistics("cpu").liveInBytes;
+for (let i = 0; i < 5; i++) await all();
+tell([dx.memoryStatistics("cpu").liveInBytes - held, big.sub(1).abs().max().itemSync()]);
+await d.destroyProcessGroup();`,
+      { engine },
+    );
+    ends.forEach(({ status, stderr, told }, rank) => {
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(told[0]).toEqual([100, 101, 102, 103, 104, 105].map((v) => v + rank));
+      expect(told.slice(1)).toEqual([
+        [1, 3, 5, 7, 9, 11],
+        [0, 1, 2, 6, 8, 10, 12, 14, 8],
+        [
+          [0, 7],
+          [1, 7],
+        ],
+        [0, 0],
+      ]);
+    });
+  });
+
   it("takes views, empty tensors, NaN, large tensors, and tensors of another device", { timeout: 120_000 }, async () => {
     const ends = await runRanks(
       2,

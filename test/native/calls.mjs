@@ -102,7 +102,7 @@ function changedInside(value, depth) {
   return one(absurd)();
 }
 
-const state = { device: 0, opened: [], buffers: [], programs: [], recordings: [], tracked: [], owners: [], sizes: new Map(), held: false };
+const state = { device: 0, opened: [], buffers: [], programs: [], recordings: [], tracked: [], lent: [], owners: [], sizes: new Map(), held: false };
 const FLOATS = 64;
 const SIZE = 4 * FLOATS;
 const tensor = (sizes = [1, 1, 1, FLOATS]) => ({ dataType: 1, sizes, strides: null, sizeInBytes: 4 * sizes.reduce((a, b) => a * b, 1) });
@@ -248,6 +248,8 @@ const args = {
   copy: () => [buffer(), 16 * next(4), buffer(), 16 * next(4), next(SIZE)],
   read: () => [buffer(), 4 * next(4), next(SIZE)],
   readSync: () => [buffer(), 4 * next(4), next(SIZE)],
+  lend: () => [buffer()],
+  giveBack: () => [one(state.lent) ?? 0],
   sweep: () => [],
   track: () => [owner(), next(1 << 20)],
   untrack: () => [one(state.tracked) ?? 0],
@@ -289,6 +291,7 @@ const after = {
   createProgram: (handle) => keep(state.programs, handle),
   record: (handle) => keep(state.recordings, handle),
   track: (handle) => keep(state.tracked, handle),
+  lend: (address) => address !== null && keep(state.lent, address),
   read: swallow,
   synchronize: swallow,
 };
@@ -324,6 +327,7 @@ function destroy() {
     () => state.programs.forEach((handle) => ask("releaseProgram", handle)),
     () => state.recordings.forEach((handle) => ask("releaseRecording", handle)),
     () => state.tracked.forEach((handle) => ask("untrack", handle)),
+    () => state.lent.splice(0).forEach((address) => ask("giveBack", address)),
   ])();
 }
 

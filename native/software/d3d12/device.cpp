@@ -10,6 +10,7 @@
 #include "fence.h"
 #include "pipeline_state.h"
 #include "resource.h"
+#include "software/cpu/prepacked_inputs.h"
 #include "trace.h"
 
 namespace dxtensor::software {
@@ -25,6 +26,14 @@ Devices& TheDevices() {
   static Devices* devices = new Devices;
   return *devices;
 }
+
+class Keeper final : public ComObject<IUnknown, IUnknown> {
+ public:
+  explicit Keeper(Held<Memory> memory) : memory_(std::move(memory)) {}
+
+ private:
+  const Held<Memory> memory_;
+};
 
 bool ChecksWanted() {
   const char* value = std::getenv("DXTENSOR_SOFTWARE_CHECKS");
@@ -97,6 +106,16 @@ HRESULT Device::Control::InjectFault(UINT fault) {
   if (fault != kFaultRemoveDevice && fault != kFaultOutOfMemory && fault != kFaultHang) return E_INVALIDARG;
   owner_->faults_.fetch_or(1u << fault);
   return S_OK;
+}
+
+void* Device::Control::HostMemory(ID3D12Resource* buffer, UINT64 offset, UINT64 size, IUnknown** keeper) {
+  if (!buffer || !keeper) return nullptr;
+  const auto* resource = static_cast<Resource*>(buffer);
+  if (offset > resource->size() || size > resource->size() - offset) return nullptr;
+  uint8_t* bytes = resource->data() + offset;
+  PrepackedInputs::Get().Written(bytes, bytes + size);
+  *keeper = new Keeper(resource->memory());
+  return bytes;
 }
 
 bool Device::TakeFault(UINT fault) {

@@ -148,6 +148,7 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
     using SecondInterface::SecondInterface;
     HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) override;
     UINT STDMETHODCALLTYPE Traits() override { return kTraitFusesGraphs; }
+    void* STDMETHODCALLTYPE HostMemory(ID3D12Resource* buffer, UINT64 offset, UINT64 size, IUnknown** keeper) override;
   };
   static constexpr size_t kMaxQueues = 256;
 

@@ -37,6 +37,7 @@ class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12
                               D3D12_RESOURCE_STATES state, REFIID iid, void** out);
 
   uint8_t* data() const { return memory_->data() + offset_; }
+  const Held<Memory>& memory() const { return memory_; }
   uint64_t size() const { return desc_.Width; }
   D3D12_HEAP_TYPE heap_type() const { return properties_.Type; }
   bool allows_unordered_access() const { return (desc_.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS) != 0; }
