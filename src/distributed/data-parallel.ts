@@ -5,6 +5,8 @@ import { AutogradError, DistributedError, TraceError, ValueError } from "../core
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Module } from "../nn/module.ts";
+import type { Optimizer } from "../optim/optimizer.ts";
+import { compiledStep, type CompiledStep, type CompileStepOptions } from "./compiled-step.ts";
 import { takeFrom } from "./first-rank.ts";
 import { GradientReduction } from "./gradient-reduction.ts";
 import { groupOf } from "./init-process-group.ts";
@@ -39,7 +41,7 @@ const digestOf = (tensors: Iterable<[string, Tensor]>): Uint8Array =>
  * gradient where no rank's does. Parameters are those of the time when it is made. All ranks run the same number of forward and backward passes.
  *
  * Throws AutogradError for a module without parameters that require gradients, DistributedError (reason "mismatch") where the ranks' modules differ. A function
- * that is being compiled cannot call it: compile the step with `ddp.module`, and call reduceGradients() behind it.
+ * that is being compiled cannot call it: see compileStep().
  * Reference: torch.nn.parallel.DistributedDataParallel.
  */
 export class DistributedDataParallel<M extends Module> extends Module {
@@ -85,16 +87,20 @@ export class DistributedDataParallel<M extends Module> extends Module {
     });
   }
 
+  #takeBuffers(): void {
+    if (this.#broadcastBuffers && this.training) takeFrom(OPERATION, this.#group, this.module.buffers());
+  }
+
   /** The module's result. The next backward() reduces, unless it is called inside noSync() or without gradients. */
   forward(...inputs: Parameters<M["forward"]>): ReturnType<M["forward"]> {
     if (tracer() !== null)
       throw new TraceError({
         operation: OPERATION,
         received: "a call while a function is compiled",
-        hint: "Compile the forward and backward pass of ddp.module, and call ddp.reduceGradients() behind it.",
+        hint: "ddp.compileStep() compiles a step with the reduction between its two programs.",
       });
     if (isGradEnabled() && this.#isSynchronizing) {
-      if (this.#broadcastBuffers && this.training) takeFrom(OPERATION, this.#group, this.module.buffers());
+      this.#takeBuffers();
       this.#reduction.arm();
     }
     const forward = this.module.forward as (...values: unknown[]) => unknown;
@@ -126,6 +132,33 @@ export class DistributedDataParallel<M extends Module> extends Module {
   reduceGradients(): void {
     this.#reduction.arm();
     this.#reduction.finish();
+  }
+
+  /**
+   * A compiled training step: a program of the loss and its gradients, the reduction, and a program of the update, which also takes the gradients away.
+   * Inside noSync() a call computes gradients alone, which add up until the next one outside.
+   *
+   * lossOf: the loss of one rank's part of the batch, computed with `ddp.module`; it is compiled, so what it is called with are tensors or values as
+   * compile() has them. optimizer: of the module's parameters. Result: a function with the parameters of lossOf that gives the loss, and blocks until all
+   * ranks are there. All ranks call it. See compile() for what is refused.
+   */
+  compileStep<Inputs extends readonly unknown[], O extends { lr: number }>(
+    lossOf: (...inputs: Inputs) => Tensor,
+    optimizer: Optimizer<O>,
+    options: CompileStepOptions = {},
+  ): CompiledStep<Inputs> {
+    return compiledStep(
+      lossOf,
+      optimizer,
+      options,
+      () => {
+        if (this.#isSynchronizing) this.#takeBuffers();
+      },
+      () => {
+        if (this.#isSynchronizing) this.reduceGradients();
+        return this.#isSynchronizing;
+      },
+    );
   }
 }
 

@@ -39,5 +39,6 @@ export {
   type ReceiveOptions,
 } from "./collectives.ts";
 export { DistributedDataParallel, distributedDataParallel, type DistributedDataParallelOptions } from "./data-parallel.ts";
+export type { CompileStepOptions, CompiledStep } from "./compiled-step.ts";
 export { fullyShard, fullStateDict, loadFullStateDict, type FullyShardOptions } from "./fully-shard.ts";
 export { ZeroRedundancyOptimizer, zeroRedundancyOptimizer, type ZeroRedundancyOptions } from "./zero-redundancy.ts";

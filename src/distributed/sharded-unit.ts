@@ -12,10 +12,12 @@ import type { Desc, Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Parameter } from "../nn/parameter.ts";
 import { replace } from "../nn/replace.ts";
+import { setAgreement } from "../optim/found-agreement.ts";
 import { fromBytes, zeros } from "../ops/creation/creation.ts";
 import { clone } from "../ops/data/state.ts";
 import { cat } from "../ops/shape/join.ts";
 import { narrow, reshape } from "../ops/shape/movement.ts";
+import { agreementOf } from "./agreed-found.ts";
 import { bytesNow } from "./gradient-reduction.ts";
 import { described, type ProcessGroup } from "./process-group.ts";
 
@@ -61,6 +63,7 @@ export class ShardedUnit {
     this.#kinds = [...kinds.values()];
     for (const one of this.#all) {
       units.set(one.parameter, this);
+      setAgreement(one.parameter, agreementOf(group));
       this.take(one.parameter, one.parameter);
     }
   }

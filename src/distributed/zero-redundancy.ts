@@ -11,6 +11,8 @@ import { Parameter } from "../nn/parameter.ts";
 import { fromBytes, zeros } from "../ops/creation/creation.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "../optim/group.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
+import { setAgreement } from "../optim/found-agreement.ts";
+import { agreementOf } from "./agreed-found.ts";
 import { takeFrom } from "./first-rank.ts";
 import { bytesNow } from "./gradient-reduction.ts";
 import { groupOf } from "./init-process-group.ts";
@@ -55,7 +57,7 @@ interface Described {
  *
  * params: parameters, or groups of them with options; the same on all ranks. make: gives the optimizer of some of them, such as
  * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules take `optimizer`, this rank's own, whose groups have the options of all.
- * GradScaler would look at this rank's gradients alone: it is not for use with it.
+ * GradScaler steps `optimizer`, for which the ranks agree whether a gradient is infinite; call synchronize() behind it.
  * Throws ValueError for no parameters, TraceError in step() inside a compiled function. Reference: torch.distributed.optim.ZeroRedundancyOptimizer.
  */
 export class ZeroRedundancyOptimizer<O extends BaseOptions> {
@@ -100,6 +102,7 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
         own.push(outsideScopes(() => new Parameter(zeros([1], { device: members[i]![0]!.device }))));
         next++;
       }
+      for (const p of own) setAgreement(p, agreementOf(this.#group));
       return { ...one, params: own };
     });
     this.optimizer = make(parts);

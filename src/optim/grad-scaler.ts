@@ -15,6 +15,7 @@ import { Tensor } from "../core/tensor.ts";
 import { effect, tracer } from "../core/tracer.ts";
 import type { Device } from "../core/device.ts";
 import { scalarBuffer } from "./clock.ts";
+import { agreementsOf } from "./found-agreement.ts";
 import { STEP_UNLESS, type Optimizer } from "./optimizer.ts";
 import { withDefaults } from "./options.ts";
 
@@ -146,15 +147,19 @@ export class GradScaler {
     if (!this.options.enabled) return;
     const key = optimizer as unknown as Optimizer<never>;
     this.#requireUnstepped(key);
-    const gradients = optimizer.paramGroups.flatMap((g) => g.params.flatMap((p) => p.grad ?? []));
-    if (gradients.length === 0) throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
-    const { scale } = this.#at(gradients[0]!.device);
+    const parameters = optimizer.paramGroups.flatMap((g) => g.params);
+    const gradients = parameters.flatMap((p) => p.grad ?? []);
+    const agreements = agreementsOf(parameters);
+    if (gradients.length === 0 && agreements.size === 0)
+      throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
+    const { scale } = this.#at((gradients[0] ?? parameters[0]!).device);
     const found = scope(() =>
       unscale(
         gradients,
         noGrad(() => reciprocal(scale)),
       ),
     );
+    for (const agree of agreements) agree(found);
     const kept = tracer() === null ? keep(found) : this.#left(key, found);
     this.#changing(() => {
       this.#requireUnstepped(key);

@@ -28,6 +28,8 @@ export type { ReduceToOptions } from "../distributed/collectives.ts";
 export type { SendOptions } from "../distributed/collectives.ts";
 export type { ReceiveOptions } from "../distributed/collectives.ts";
 export type { DistributedDataParallelOptions } from "../distributed/data-parallel.ts";
+export type { CompileStepOptions } from "../distributed/compiled-step.ts";
+export type { CompiledStep } from "../distributed/compiled-step.ts";
 export type { FullyShardOptions } from "../distributed/fully-shard.ts";
 export type { ZeroRedundancyOptions } from "../distributed/zero-redundancy.ts";
 /**
@@ -118,10 +120,10 @@ export const barrier = guarded($distributedCollectives.barrier, "distributed.bar
  * gradient where no rank's does. Parameters are those of the time when it is made. All ranks run the same number of forward and backward passes.
  *
  * Throws AutogradError for a module without parameters that require gradients, DistributedError (reason "mismatch") where the ranks' modules differ. A function
- * that is being compiled cannot call it: compile the step with `ddp.module`, and call reduceGradients() behind it.
+ * that is being compiled cannot call it: see compileStep().
  * Reference: torch.nn.parallel.DistributedDataParallel.
  */
-export const DistributedDataParallel = checkedClass($distributedDataParallel.DistributedDataParallel, "module:module options:DistributedDataParallelOptions?", "forward ...inputs:anything;noSync fn:callback;reduceGradients", "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
+export const DistributedDataParallel = checkedClass($distributedDataParallel.DistributedDataParallel, "module:module options:DistributedDataParallelOptions?", "forward ...inputs:anything;noSync fn:callback;reduceGradients;compileStep lossOf:callback optimizer:optimizer options:CompileStepOptions?", "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
 export type DistributedDataParallel<M extends $nnModule.Module> = $distributedDataParallel.DistributedDataParallel<M>;
 /**
  * Shards the parameters of a module over the ranks, in place: each rank keeps 1/n of the elements of each, in one axis, and an optimizer that is made of
@@ -153,7 +155,7 @@ export const loadFullStateDict = guarded($distributedFullyShard.loadFullStateDic
  *
  * params: parameters, or groups of them with options; the same on all ranks. make: gives the optimizer of some of them, such as
  * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules take `optimizer`, this rank's own, whose groups have the options of all.
- * GradScaler would look at this rank's gradients alone: it is not for use with it.
+ * GradScaler steps `optimizer`, for which the ranks agree whether a gradient is infinite; call synchronize() behind it.
  * Throws ValueError for no parameters, TraceError in step() inside a compiled function. Reference: torch.distributed.optim.ZeroRedundancyOptimizer.
  */
 export const ZeroRedundancyOptimizer = checkedClass($distributedZeroRedundancy.ZeroRedundancyOptimizer, "params:iterableOfTensorOrIterableOfAnything make:callback options:ZeroRedundancyOptions?", "step closure:callback?;synchronize;zeroGrad options:setToNull_d4ebf9?;stateDict;fullStateDict;loadStateDict saved:OptimizerState;dispose");

@@ -74,6 +74,59 @@ await d.destroyProcessGroup();`,
     expect(Object.keys(own![1])[0]).toBe("module.0.weight");
   });
 
+  it.each([2, 4])(
+    "compileStep and eager steps over %i ranks: 100 losses are those of PyTorch's DDP",
+    { timeout: 120_000 },
+    async (size) => {
+      const ends = await runRanks(
+        size,
+        `${training}
+await init();
+const model = network();
+load(model);
+const ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 64 });
+const optimizer = dx.optim.sgd(model.parameters(), { lr: 0.2, momentum: 0.9 });
+const step = ddp.compileStep((x, y) => dx.nn.functional.crossEntropy(ddp.module.forward(x), y), optimizer);
+// Of PyTorch's two parts each rank has one, or a half.
+const part = (step) => batch(step, 0, 2).map((t) => t.chunk(size)[rank]);
+tell(Array.from({ length: 100 }, (_, i) => step(...part(i)).itemSync()));
+tell(step.programs);
+const plain = network();
+load(plain);
+tell(train(d.distributedDataParallel(plain), 100, part));
+tell(Object.fromEntries(Object.entries(ddp.stateDict()).map(([name, t]) => [name, list(t)])));
+// Gradients that add up: two calls of one half each are a call with both.
+const wide = part(0), before = list(model.at(0).bias);
+optimizer.paramGroups[0].options.momentum = 0;
+const halves = [0, 1].map((i) => wide.map((t) => t.chunk(2)[i]));
+ddp.noSync(() => step(...halves[0]));
+tell([list(model.at(0).bias).every((v, i) => v === before[i]), model.at(0).bias.grad !== null]);
+step(...halves[1]);
+tell([list(model.at(0).bias).some((v, i) => v !== before[i]), model.at(0).bias.grad === null]);
+step.dispose();
+await d.destroyProcessGroup();`,
+        { engine },
+      );
+      const { losses } = JSON.parse(readFileSync(recordedFile, "utf8")) as { readonly losses: readonly (readonly number[])[] };
+      const told = ends.map(({ status, stderr, told }) => {
+        expect([status, stderr]).toEqual([0, ""]);
+        return told as readonly [readonly number[], number, readonly number[], Record<string, unknown>, unknown, unknown];
+      });
+      for (let i = 0; i < 100; i++) {
+        const means = [0, 2].map((which) => told.reduce((sum, one) => sum + (one[which] as readonly number[])[i]!, 0) / size);
+        for (const mean of means) expect(Math.abs(mean - (losses[0]![i]! + losses[1]![i]!) / 2)).toBeLessThan(2e-4);
+      }
+      for (const one of told) {
+        expect(one[1]).toBe(2);
+        expect(one[3]).toEqual(told[0]![3]);
+        expect(one.slice(4)).toEqual([
+          [true, true],
+          [true, true],
+        ]);
+      }
+    },
+  );
+
   it("noSync, accumulation, unused parameters, hooks, buffers, a frozen parameter, float16", { timeout: 120_000 }, async () => {
     const ends = await runRanks(
       2,

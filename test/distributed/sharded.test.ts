@@ -1,7 +1,7 @@
 /** Sharded parameters and sharded optimizer state over Gloo, against one process with the whole batch: `npm run distributed`. */
 import { describe, expect, it } from "vitest";
 import { ownersOf } from "../../src/distributed/zero-redundancy.ts";
-import { hasEngine, runRanks } from "./ranks.ts";
+import { engines, hasEngine, runRanks } from "./ranks.ts";
 
 /** A network with a tied weight, a frozen and an unused parameter, sizes that the ranks do not divide, and batches that depend on the step. */
 const training = `const PART = 3;
@@ -189,6 +189,63 @@ await d.destroyProcessGroup();`,
       expect((ends[1]!.told[4] as [State])[0]).toEqual((ends[0]!.told[4] as [State])[0]);
     },
   );
+});
+
+describe.each(engines)("GradScaler over $name (npm run distributed)", (engine) => {
+  it("all ranks leave a step out when one has an infinite gradient: DDP, ZeRO 1, fullyShard", { timeout: 120_000 }, async () => {
+    const ends = await runRanks(
+      2,
+      `${training}
+await init();
+const one = (kind) => {
+  const model = network(1), sgd = (p) => dx.optim.sgd(p, { lr: 0.1 });
+  if (kind === "ddp") { const ddp = d.distributedDataParallel(model); return { model, run: ddp, optimizer: sgd(model.parameters().filter((p) => p.requiresGrad)), after() {} }; }
+  if (kind === "zero") { const ddp = d.distributedDataParallel(model), zero = d.zeroRedundancyOptimizer(model.parameters().filter((p) => p.requiresGrad), sgd); return { model, run: ddp, optimizer: zero.optimizer, after: () => zero.synchronize() }; }
+  for (const layer of [model.front, model.body]) d.fullyShard(layer, { reshardAfterForward: kind === "zero 3" });
+  d.fullyShard(model, { reshardAfterForward: kind === "zero 3" });
+  return { model, run: model, optimizer: sgd(model.parameters().filter((p) => p.requiresGrad)), after() {} };
+};
+for (const kind of ["ddp", "zero", "zero 2", "zero 3"]) {
+  const { model, run, optimizer, after } = one(kind), scaler = dx.optim.gradScaler({ initScale: 1024, growthInterval: 1000 });
+  const start = list(model.scale), steps = [];
+  for (const way of ["step", "stepSync", "stepOnDevice"]) for (const bad of [false, true]) {
+    const [x, y] = mine(0);
+    optimizer.zeroGrad(); model.zeroGrad();
+    // Of ddp the reduction tells all ranks; of parts, one element of one rank's.
+    const isBad = bad && rank === 1;
+    scaler.scale(dx.nn.functional.crossEntropy(run.forward(isBad && kind === "ddp" ? x.mul(Infinity) : x), y)).backward();
+    if (isBad && kind !== "ddp") { const p = optimizer.paramGroups[0].params.find((p) => p.grad !== null); p.grad.flatten().narrow(0, 0, 1).fill_(Infinity); }
+    const was = optimizer.paramGroups[0].params.map(list);
+    const did = await scaler[way](optimizer);
+    after();
+    scaler.update();
+    steps.push([did ?? null, optimizer.paramGroups[0].params.every((p, i) => JSON.stringify(list(p)) === JSON.stringify(was[i])), scaler.getScaleSync()]);
+  }
+  tell([kind, steps]);
+}
+// A rank whose part of the optimizer has no gradients takes part.
+const few = new dx.nn.Parameter(dx.tensor([1]));
+const zero = d.zeroRedundancyOptimizer([few], (p) => dx.optim.sgd(p, { lr: 1 })), scaler = dx.optim.gradScaler({ initScale: 2 });
+few.grad = dx.tensor([rank === 0 ? Infinity : 1]);
+tell([await scaler.step(zero.optimizer), (zero.synchronize(), list(few))]);
+scaler.update();
+few.grad = dx.tensor([4]);
+tell([await scaler.step(zero.optimizer), (zero.synchronize(), list(few))]);
+scaler.update();
+tell((await error(() => dx.compile(() => { scaler.stepOnDevice(zero.optimizer); return few.mul(1); })())).name);
+await d.destroyProcessGroup();`,
+      { engine },
+    );
+    ends.forEach(({ status, stderr, told }) => {
+      expect([status, stderr]).toEqual([0, ""]);
+      for (const [kind, steps] of told.slice(0, 4) as [string, [boolean | null, boolean, number][]][]) {
+        const scales = [1024, 512, 512, 256, 256, 128];
+        const did = [true, false, true, false, null, null];
+        expect([kind, steps]).toEqual([kind, scales.map((scale, i) => [did[i], i % 2 === 1, scale])]);
+      }
+      expect(told.slice(4)).toEqual([[false, [1]], [true, [-3]], "TraceError"]);
+    });
+  });
 });
 
 it("divides parameters by their size, the largest first", () => {
