@@ -12,6 +12,34 @@ export interface Figure {
 
 const BYTES = 64 * 2 ** 20;
 const BATCH = 512;
+/** Of the step that is divided: the reduction is the same for each. */
+const BATCHES = [512, 2048];
+
+const best = (values: readonly number[]): number => Math.max(...values);
+
+/** A step of one rank on one core, and of two ranks on two cores with half of the batch each. */
+async function divided(batch: number): Promise<Figure[]> {
+  const steps = { one: [] as number[], two: [] as number[], oneProcessor: [] as number[], twoProcessor: [] as number[] };
+  // In turn, so that a slower minute of the machine meets both.
+  for (let round = 0; round < 3; round++) {
+    const [one] = await measured(0, { kind: "train", batch, steps: 12, isParallel: false }, true);
+    const two = await measured(2, { kind: "train", batch: batch / 2, steps: 24, isParallel: true }, true);
+    steps.one.push(batch / one!.wall[0]!);
+    steps.two.push(batch / Math.max(...two.map(({ wall }) => wall[0]!)));
+    steps.oneProcessor.push(batch / one!.processor[0]!);
+    steps.twoProcessor.push(batch / Math.max(...two.map(({ processor }) => processor[0]!)));
+  }
+  const rows = [
+    ["samples/s", steps.two, steps.one],
+    ["samples a second of each rank's processor time", steps.twoProcessor, steps.oneProcessor],
+  ] as const;
+  return rows.map(([unit, two, one]) => ({
+    name: `distributed, two ranks on two cores with half of a batch of ${batch} each`,
+    value: best(two),
+    unit,
+    reference: { name: "one rank on one core", value: best(one) },
+  }));
+}
 
 /** Needs `@dxtensor/distributed-*`, or `npm run distributed -- --build`. */
 export async function distributedFigures(): Promise<Figure[]> {
@@ -27,27 +55,7 @@ export async function distributedFigures(): Promise<Figure[]> {
       unit: `ms${what}`,
       reference: { name: "without", value: times[0]! * 1e3 },
     });
-  // In turn, so that a slower minute of the machine meets both.
-  const steps = { one: [] as number[], two: [] as number[], oneProcessor: [] as number[], twoProcessor: [] as number[] };
-  for (let round = 0; round < 3; round++) {
-    const [one] = await measured(0, { kind: "train", batch: BATCH, steps: 12, isParallel: false });
-    const two = await measured(2, { kind: "train", batch: BATCH / 2, steps: 24, isParallel: true });
-    steps.one.push(BATCH / one!.wall[0]!);
-    steps.two.push(BATCH / Math.max(...two.map(({ wall }) => wall[0]!)));
-    steps.oneProcessor.push(BATCH / one!.processor[0]!);
-    steps.twoProcessor.push(BATCH / Math.max(...two.map(({ processor }) => processor[0]!)));
-  }
-  const best = (values: readonly number[]): number => Math.max(...values);
-  for (const [unit, two, one] of [
-    ["samples/s", steps.two, steps.one],
-    ["samples a second of each rank's processor time", steps.twoProcessor, steps.oneProcessor],
-  ] as const)
-    figures.push({
-      name: "distributed, two ranks with half of the batch each",
-      value: best(two),
-      unit,
-      reference: { name: "one rank, one thread", value: best(one) },
-    });
+  for (const batch of BATCHES) figures.push(...(await divided(batch)));
   // In turn, and the best of three: another program's work lengthens a median, and shortens none.
   const rates: Record<"engine" | "tensors" | "gloo", { wall: number[]; processor: number[] }> = {
     engine: { wall: [], processor: [] },

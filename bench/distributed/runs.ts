@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answer, Job } from "./rank.ts";
@@ -28,14 +28,20 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** What each rank measured; 0 ranks: one process without a group. Each has one thread. */
-export async function measured(ranks: number, job: Job): Promise<Answer[]> {
+const TASKSET = "/usr/bin/taskset";
+
+/** What each rank measured; 0 ranks: one process without a group. Each has one thread. isPinned: and one core, where taskset is there. */
+export async function measured(ranks: number, job: Job, isPinned = false): Promise<Answer[]> {
   const common = { DXTENSOR_DEVICE: "cpu", DXTENSOR_THREADS: "1" };
-  const args = [join(own, "rank.js"), JSON.stringify(job)];
-  if (ranks === 0) return [JSON.parse(await ended(process.execPath, args, common)) as Answer];
+  const program = [process.execPath, join(own, "rank.js"), JSON.stringify(job)];
+  const rank = (env: Readonly<Record<string, string>>, core: number): Promise<string> => {
+    const [file, ...args] = isPinned && existsSync(TASKSET) ? [TASKSET, "-c", String(core), ...program] : program;
+    return ended(file!, args, env);
+  };
+  if (ranks === 0) return [JSON.parse(await rank(common, 0)) as Answer];
   const port = String(await freePort());
   const group = { WORLD_SIZE: String(ranks), MASTER_ADDR: "127.0.0.1", MASTER_PORT: port, ...common };
-  const texts = Array.from({ length: ranks }, (_, rank) => ended(process.execPath, args, { ...group, RANK: String(rank) }));
+  const texts = Array.from({ length: ranks }, (_, i) => rank({ ...group, RANK: String(i) }, i % availableParallelism()));
   return (await Promise.all(texts)).map((text) => JSON.parse(text) as Answer);
 }
 
