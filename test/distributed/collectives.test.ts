@@ -120,6 +120,18 @@ await all();
 const held = dx.memoryStatistics("cpu").liveInBytes;
 for (let i = 0; i < 5; i++) await all();
 tell([dx.memoryStatistics("cpu").liveInBytes - held, big.sub(1).abs().max().itemSync()]);
+// The device is closed while the call runs: the other rank gets what was sent.
+if (rank === 0) {
+  const late = d.allReduce(dx.ones([100_000]));
+  await new Promise((done) => setTimeout(done, 100));
+  dx.closeDevice("cpu");
+  await late;
+  tell(null);
+} else {
+  await new Promise((done) => setTimeout(done, 500));
+  const sum = await d.allReduce(dx.ones([100_000]));
+  tell([sum.min().itemSync(), sum.max().itemSync()]);
+}
 await d.destroyProcessGroup();`,
       { engine },
     );
@@ -134,6 +146,7 @@ await d.destroyProcessGroup();`,
           [1, 7],
         ],
         [0, 0],
+        rank === 0 ? null : [2, 2],
       ]);
     });
   });

@@ -29,9 +29,11 @@ Devices& TheDevices() {
 
 class Keeper final : public ComObject<IUnknown, IUnknown> {
  public:
-  explicit Keeper(Held<Memory> memory) : memory_(std::move(memory)) {}
+  explicit Keeper(Held<Memory> memory) : memory_(std::move(memory)) { memory_->AddOwner(); }
 
  private:
+  void OnReleased() override { memory_->RemoveOwner(); }
+
   const Held<Memory> memory_;
 };
 

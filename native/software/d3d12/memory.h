@@ -1,7 +1,7 @@
 // Device memory: a block of zeroed pages, and the count of bytes that an adapter has allocated.
 //
-// A block is shared by a heap, the resources placed in it, the binding tables and the work that use it. Its owners are heap and
-// resources: when the caller has released the last of them, pages and account are given back, even if a table still knows the
+// A block is shared by a heap, the resources placed in it, the binding tables and the work that use it. Its owners are heap, resources and
+// who uses it in place: when the caller has released the last of them, pages and account are given back, even if a table still knows the
 // addresses. Any thread.
 #pragma once
 
