@@ -22,7 +22,7 @@ constexpr int kTimes = 5;
 namespace {
 
 // While a thread of calls writes to a connection, it holds the pair; what arrives meanwhile would keep Gloo's thread of events polling, on
-// the processor that the ranks compute on.
+// the CPU that the ranks compute on.
 class Pair final : public tcp::Pair {
  public:
   using tcp::Pair::Pair;
