@@ -196,9 +196,10 @@ export class DataWorkerError extends DxError {
 export class DistributedError extends DxError {
   /**
    * "timeout": not all ranks answered in time; "connection": a rank has ended, or its connection is closed; "mismatch": ranks called different things;
-   * "closed": the group was destroyed meanwhile; "rendezvous": the ranks did not find each other; "engine": the engine refused the call.
+   * "closed": the group was destroyed meanwhile; "rendezvous": the ranks did not find each other; "engine": the engine refused the call; "peer": another rank
+   * could not do its part.
    */
-  readonly reason: "timeout" | "connection" | "mismatch" | "closed" | "rendezvous" | "engine";
+  readonly reason: "timeout" | "connection" | "mismatch" | "closed" | "rendezvous" | "engine" | "peer";
   /** This process's rank in the world; -1 where it has none yet. */
   readonly rank: number;
   /** The rank of the world that the failure is about; null where it is not known. */

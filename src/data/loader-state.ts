@@ -8,6 +8,8 @@ export interface LoaderState {
   readonly position: number;
   /** What the order of the pass was drawn from; null for an order that is not drawn. */
   readonly order: string | null;
+  /** What the batches that are left are drawn from, for any number of processes: of a DistributedSampler. */
+  readonly rest?: string | undefined;
   /** The pass, from 0; between two passes, the next one. */
   readonly epoch?: number | undefined;
   /** What the seeds of samples are made of, in decimal digits. */
@@ -22,6 +24,7 @@ export function requireState(operation: string, state: LoaderState): LoaderState
   requireCount(operation, "state.position", state.position, 0);
   if (state.order !== null && typeof state.order !== "string")
     throw new ValueError(operation, "state.order", "a text or null", state.order);
+  if (state.rest !== undefined && typeof state.rest !== "string") throw new ValueError(operation, "state.rest", "a text", state.rest);
   if (state.epoch !== undefined) requireCount(operation, "state.epoch", state.epoch, 0);
   if (state.seed !== undefined && !/^\d{1,20}$/.test(state.seed))
     throw new ValueError(operation, "state.seed", "an integer as text", state.seed);

@@ -132,18 +132,22 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   /** Batches prepared in advance. */
   readonly prefetch: number;
   readonly #batches: BatchIndices;
+  readonly #sampler: { setEpoch?(epoch: number): void } | undefined;
   readonly #collate: ((samples: S[]) => B | Promise<B>) | undefined;
   readonly #workers: Workers;
   readonly #part: WorkerPart | null;
   readonly #device: DeviceLike | undefined;
   readonly #passes: Passes;
   #state: LoaderState | null = null;
+  /** Batches before those of the running pass, of a state with `rest`. */
+  #first = 0;
   #resumed: LoaderState | null = null;
 
   /** Throws ValueError for a batchSize below 1, a prefetch below 0, workers for another data set than workerDataset()'s, and options that exclude each other. */
   constructor(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}) {
     this.dataset = datasetOf<S>(dataset);
     this.#batches = batchesOf(this.dataset, options);
+    this.#sampler = (options.sampler ?? options.batchSampler) as { setEpoch?(epoch: number): void } | undefined;
     this.batchSize = options.batchSampler === undefined ? (options.batchSize ?? 1) : null;
     this.prefetch = requireCount("DataLoader", "prefetch", options.prefetch ?? 1, 0);
     this.shuffle = options.shuffle ?? false;
@@ -185,6 +189,11 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     this.#passes.load(state);
   }
 
+  /** Sets the epoch of a sampler that has one, as DistributedSampler.setEpoch() does; others stay as they are. fit() calls it. */
+  setEpoch(epoch: number): void {
+    this.#sampler?.setEpoch?.(epoch);
+  }
+
   /** Ends workers that live on between passes (persistentWorkers). The next pass starts new ones. */
   async close(): Promise<void> {
     await this.#workers.close();
@@ -197,14 +206,17 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
 
   /** The batches of a new pass, or those that are left of the pass of a loaded state. */
   *#pass(seed: PassSeed): GeneratorOf<PassBatch> {
-    const resumed = this.#resumed;
+    const resumed = this.#resumed?.position ? this.#resumed : null;
     this.#resumed = null;
-    const order = resumed?.position ? resumed.order : (this.#batches.state?.() ?? null);
-    const batches = resumed?.position && order !== null ? (this.#batches.pass?.(order) ?? this.#batches) : this.#batches;
-    const skip = resumed?.position ?? 0;
-    this.#state = { position: skip, order, ...seed };
+    const own = this.#batches;
+    const rest = own.rest === undefined ? undefined : resumed?.rest;
+    const order = rest ?? (resumed === null ? (own.state?.() ?? null) : resumed.order);
+    const batches = resumed !== null && order !== null ? (own.pass?.(order) ?? own) : own;
+    const skip = rest === undefined ? (resumed?.position ?? 0) : 0;
+    this.#first = rest === undefined ? 0 : resumed!.position;
+    this.#state = { position: this.#first + skip, order, ...seed };
     let index = 0;
-    let position = 0;
+    let position = rest === undefined ? 0 : (own.before?.(rest) ?? 0);
     for (const batch of batches) {
       const indices = requireBatch(batch);
       if (index++ >= skip) yield { indices, position };
@@ -225,7 +237,9 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     const seed = this.#passes.begin();
     const pass = this.#pass(seed);
     for await (const batch of this.#part === null ? this.#inThisThread(pass, seed) : this.#inWorkers(this.#part, pass, seed)) {
-      this.#state = { ...this.#state!, position: this.#state!.position + 1 };
+      const { position, order, ...others } = this.#state!;
+      const rest = order === null ? undefined : this.#batches.rest?.(order, position + 1 - this.#first);
+      this.#state = { ...others, position: position + 1, order, ...(rest === undefined ? {} : { rest }) };
       yield batch;
     }
     this.#state = null;

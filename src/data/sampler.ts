@@ -1,5 +1,6 @@
 /** Samplers: the order in which a loader reads the samples of a data set. */
 import { ValueError } from "../core/errors.ts";
+import { processRanks } from "../core/process-ranks.ts";
 import type { Dataset } from "./dataset.ts";
 import { defaultGenerator, Generator } from "../ops/random/random.ts";
 
@@ -13,6 +14,10 @@ export interface Sampler {
   state?(): string;
   /** The pass that was drawn from a state. Leaves the sampler's own generator as it is. */
   pass?(state: string): Iterable<number>;
+  /** The state whose pass is what is left of another state's after so many indices. Without it a resumed pass leaves out as many of the whole. */
+  rest?(state: string, count: number): string;
+  /** How many of this process's indices come before the pass of a state of rest(). */
+  before?(state: string): number;
 }
 
 /** Lists of indices, one a batch; each iteration is a new pass. An array of lists is one too. */
@@ -25,6 +30,10 @@ export interface BatchIndices {
   state?(): string;
   /** As in Sampler. */
   pass?(state: string): Iterable<readonly number[]>;
+  /** As in Sampler, after so many batches. */
+  rest?(state: string, count: number): string | undefined;
+  /** As in Sampler: indices, not batches. */
+  before?(state: string): number;
 }
 
 /** A data set, an array of samples, or their number. */
@@ -247,10 +256,10 @@ export class WeightedRandomSampler extends Drawn<number> implements Sampler {
 
 /** Options of DistributedSampler. */
 export interface DistributedSamplerOptions {
-  /** Processes that share the data set. */
-  readonly numReplicas: number;
-  /** This process, from 0 to numReplicas - 1. */
-  readonly rank: number;
+  /** Processes that share the data set. Default: those of the process group, 1 without one. */
+  readonly numReplicas?: number | undefined;
+  /** This process, from 0 to numReplicas - 1. Default: its rank in the process group, 0 without one. */
+  readonly rank?: number | undefined;
   /** A new order in each epoch (setEpoch). Default: true. */
   readonly shuffle?: boolean | undefined;
   /** The same in all processes; with the epoch it decides the order. Default: 0. */
@@ -259,7 +268,10 @@ export interface DistributedSamplerOptions {
   readonly dropLast?: boolean | undefined;
 }
 
-/** Every numReplicas-th index, from `rank` on: the part of one process. Reference: torch.utils.data.distributed.DistributedSampler. */
+/**
+ * Every numReplicas-th index, from `rank` on: the part of one process. The order of all is the same for any number of processes, and so is what is left of
+ * it: the state of a loader resumes with another number of them. Reference: torch.utils.data.distributed.DistributedSampler.
+ */
 export class DistributedSampler implements Sampler {
   /** Indices in one pass: the same number in each process. */
   readonly length: number;
@@ -268,14 +280,30 @@ export class DistributedSampler implements Sampler {
   #epoch = 0;
 
   /** dataset: a data set, or its length. Throws ValueError for a rank outside of numReplicas. */
-  constructor(dataset: Sized, { numReplicas, rank, shuffle: shuffled = true, seed = 0, dropLast = false }: DistributedSamplerOptions) {
+  constructor(
+    dataset: Sized,
+    {
+      numReplicas = processRanks()?.size ?? 1,
+      rank = processRanks()?.rank ?? 0,
+      shuffle: shuffled = true,
+      seed = 0,
+      dropLast = false,
+    }: DistributedSamplerOptions = {},
+  ) {
     this.#size = sizeOf("DistributedSampler", dataset);
     requireCount("DistributedSampler", "numReplicas", numReplicas, 1);
     if (requireCount("DistributedSampler", "rank", rank, 0) >= numReplicas)
       throw new ValueError("DistributedSampler", "rank", `in [0, ${numReplicas})`, rank);
     requireCount("DistributedSampler", "seed", seed, 0);
     this.#options = { numReplicas, rank, shuffle: shuffled, seed, dropLast };
-    this.length = dropLast ? Math.floor(this.#size / numReplicas) : Math.ceil(this.#size / numReplicas);
+    this.length = this.#lengthFrom(0);
+  }
+
+  /** This process's indices from an index of the order on. */
+  #lengthFrom(start: number): number {
+    const { numReplicas, dropLast } = this.#options;
+    const left = (this.#size - start) / numReplicas;
+    return dropLast ? Math.floor(left) : Math.ceil(left);
   }
 
   /** Sets the epoch, which decides the order of the next pass. Call it before each pass, in all processes. */
@@ -288,13 +316,37 @@ export class DistributedSampler implements Sampler {
     return String(this.#epoch);
   }
 
-  /** The pass of an epoch. */
+  /** The pass of an epoch, or what rest() says is left of it. */
   pass(state: string): Iterable<number> {
     const { numReplicas, rank, shuffle: shuffled, seed } = this.#options;
-    const epoch = requireSamplerState(state);
+    const { epoch, start } = this.#parsed(state);
     const order = range(this.#size);
     if (shuffled) shuffle(order, new Generator(BigInt(seed) + epoch));
-    return Array.from({ length: this.length }, (_, i) => order[(rank + i * numReplicas) % order.length]!);
+    return Array.from({ length: this.#lengthFrom(start) }, (_, i) => order[(start + rank + i * numReplicas) % order.length]!);
+  }
+
+  /** "3:64": of epoch 3 all processes together have had 64. */
+  rest(state: string, count: number): string {
+    const { epoch, start } = this.#parsed(state);
+    return `${epoch}:${Math.min(this.#size, start + requireCount("DistributedSampler.rest", "count", count, 0) * this.#options.numReplicas)}`;
+  }
+
+  /** This process's indices before those of a state. */
+  before(state: string): number {
+    return Math.floor(this.#parsed(state).start / this.#options.numReplicas);
+  }
+
+  #parsed(state: string): { readonly epoch: bigint; readonly start: number } {
+    const [epoch, start = "0", ...more] = typeof state === "string" ? state.split(":") : [];
+    const first = /^\d{1,15}$/.test(start) ? Number(start) : Infinity;
+    if (more.length > 0 || first > this.#size)
+      throw new ValueError(
+        "Sampler.pass",
+        "state",
+        `an epoch, and an index of at most ${this.#size}, as state() and rest() give them`,
+        state,
+      );
+    return { epoch: requireSamplerState(epoch!), start: first };
   }
 
   /** The pass of the epoch that was set last. */
@@ -331,6 +383,16 @@ export class BatchSampler implements BatchIndices {
   /** The pass that was drawn from a state. */
   pass(state: string): Iterable<readonly number[]> {
     return this.#batches(this.#sampler.pass?.(state) ?? this.#sampler);
+  }
+
+  /** The sampler's, after so many batches; undefined for one that has none. */
+  rest(state: string, count: number): string | undefined {
+    return this.#sampler.rest?.(state, Math.min(count * this.#batchSize, this.#sampler.length));
+  }
+
+  /** The sampler's. */
+  before(state: string): number {
+    return this.#sampler.before?.(state) ?? 0;
   }
 
   /** Draws a new pass. */

@@ -42,3 +42,6 @@ export { DistributedDataParallel, distributedDataParallel, type DistributedDataP
 export type { CompileStepOptions, CompiledStep } from "./compiled-step.ts";
 export { fullyShard, fullStateDict, loadFullStateDict, type FullyShardOptions } from "./fully-shard.ts";
 export { ZeroRedundancyOptimizer, zeroRedundancyOptimizer, type ZeroRedundancyOptions } from "./zero-redundancy.ts";
+export { fullOptimizerStateDict, loadFullOptimizerStateDict } from "./full-optimizer-state.ts";
+export { save, type DistributedSaveOptions } from "./save-by-ranks.ts";
+export { PerRank, perRank, type PerRankState } from "../io/checkpoint/per-rank.ts";

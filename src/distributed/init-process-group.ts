@@ -1,6 +1,8 @@
 /** The process group of all ranks, and groups of some of them. */
 import { DistributedError, ValueError } from "../core/errors.ts";
+import { setProcessRanks } from "../core/process-ranks.ts";
 import { hasGloo, loadGloo, type Gloo } from "./gloo.ts";
+import { ranksOf } from "./group-ranks.ts";
 import { defaultBackend, launchedRank } from "./launcher-variables.ts";
 import { loadMpi, startMpi } from "./mpi.ts";
 import { ProcessGroup, type World } from "./process-group.ts";
@@ -177,6 +179,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     );
     await group.connect(joined++ * GROUPS);
     world = { shared, group, groups: [group], made: 0 };
+    setProcessRanks(ranksOf(group));
     return group;
   } catch (error) {
     await joining.store?.close();
@@ -255,7 +258,10 @@ export async function destroyProcessGroup(group?: ProcessGroup): Promise<void> {
   } catch {
     // A rank is gone: there is nobody to wait for.
   }
-  if (world === leaving) world = null;
+  if (world === leaving) {
+    world = null;
+    setProcessRanks(null);
+  }
   for (const one of groups.toReversed()) one.close(true);
   await shared.store?.close();
 }

@@ -9,7 +9,9 @@ import { AutogradError } from "../core/errors.ts";
 import { keep, outsideScopes, scope } from "../core/scope.ts";
 import type { Shape } from "../core/shape.ts";
 import type { Desc, Storage } from "../core/storage.ts";
+import { partOf, setPart } from "../core/tensor-part.ts";
 import { Tensor } from "../core/tensor.ts";
+import { cutPart } from "../nn/cut-part.ts";
 import type { Parameter } from "../nn/parameter.ts";
 import { replace } from "../nn/replace.ts";
 import { setAgreement } from "../optim/found-agreement.ts";
@@ -62,9 +64,11 @@ export class ShardedUnit {
     }
     this.#kinds = [...kinds.values()];
     for (const one of this.#all) {
-      units.set(one.parameter, this);
-      setAgreement(one.parameter, agreementOf(group));
-      this.take(one.parameter, one.parameter);
+      const { parameter, shape, length } = one;
+      units.set(parameter, this);
+      setPart(parameter, { shape, start: group.rank * length, length });
+      setAgreement(parameter, agreementOf(group));
+      this.take(parameter, parameter);
     }
   }
 
@@ -79,16 +83,7 @@ export class ShardedUnit {
 
   /** This rank's part of a whole tensor: [length]. */
   partOf(parameter: Tensor, whole: Tensor): Tensor {
-    const { size, length } = this.#shardedOf(parameter);
-    const start = Math.min(size, this.group.rank * length);
-    const end = Math.min(size, start + length);
-    return noGrad(() =>
-      scope(() => {
-        const part = narrow(reshape(whole.detach(), [-1]), 0, start, end - start);
-        const gap = length - (end - start);
-        return gap === 0 ? clone(part) : cat([part, zeros([gap], { dtype: whole.dtype, device: whole.device })]);
-      }),
-    );
+    return cutPart(whole, partOf(parameter)!);
   }
 
   /** The parameter becomes this rank's part of a whole tensor. */

@@ -6,6 +6,7 @@ import { namedDevice } from "../core/device.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
+import { TAKES } from "../io/checkpoint/into.ts";
 import { clearGradient } from "../nn/module-tensors.ts";
 import { Parameter } from "../nn/parameter.ts";
 import { fromBytes, zeros } from "../ops/creation/creation.ts";
@@ -236,6 +237,11 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
       state,
       paramGroups: saved.paramGroups.map((group, i) => ({ ...group, params: own.paramGroups[i]!.params })),
     });
+  }
+
+  /** @internal Whether it takes the state of a parameter, by its number. */
+  [TAKES](parameter: string): boolean {
+    return this.#own.has(Number(parameter));
   }
 
   /** Frees this rank's state. The parameters stay. */

@@ -64,12 +64,15 @@ async function inspectCheckpoint(path: string): Promise<FileReport> {
   const checkpoint = await openCheckpoint(path);
   try {
     const found = [...checkpoint.entries.values()];
-    const files = new Map([[path, (await stat(path)).size], ...found.map(({ file }) => [file.path, file.sizeInBytes] as const)]);
+    const files = new Map([
+      [path, (await stat(path)).size],
+      ...found.flatMap(({ spans }) => spans.map(({ file }) => [file.path, file.sizeInBytes] as const)),
+    ]);
     return {
       format: "checkpoint",
       files: [...files].map(([name, sizeInBytes]) => ({ path: name, sizeInBytes })),
       metadata: { state: checkpoint.state },
-      tensors: found.map(({ entry: { name, dtype, shape, start, end } }) => ({ name, dtype, shape, sizeInBytes: end - start })),
+      tensors: found.map(({ name, dtype, shape, sizeInBytes }) => ({ name, dtype, shape, sizeInBytes })),
       graph: null,
     };
   } finally {

@@ -2,6 +2,7 @@
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";
+import { partOf, setPart } from "../core/tensor-part.ts";
 import { Tensor } from "../core/tensor.ts";
 import { copyInto } from "../ops/data/copy.ts";
 import { requireElements } from "../runtime/meta.ts";
@@ -61,6 +62,7 @@ export function readState(module: Module): StateDict {
   for (const [name, t] of stateOf(module)) {
     if (isUninitialized(t)) t.requireLive("stateDict", name);
     state[name] = new Tensor(t.storage, t.desc, t.offset);
+    setPart(state[name], partOf(t));
   }
   // Inner modules come first, and this one last.
   for (const [prefix, hooks] of modules.toReversed())

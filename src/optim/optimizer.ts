@@ -309,6 +309,11 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     });
   }
 
+  /** @internal The names in its state that count steps: the others have what it keeps for each element. */
+  get counterNames(): ReadonlySet<string> {
+    return new Set(this.#groups.flatMap(({ options }) => this.rule.clock.counters(this.fixed(options)).map(({ name }) => name)));
+  }
+
   /** The settings of each group, as console.log shows them: "Adam (", "Parameter Group 0", "    betas: [0.9, 0.999]", … */
   toString(): string {
     return settingsText(

@@ -1,5 +1,6 @@
 /** The state of an optimizer's parameters as tensors by name, and back. */
 import { ValueError } from "../core/errors.ts";
+import { partOf, setPart } from "../core/tensor-part.ts";
 import { Tensor } from "../core/tensor.ts";
 import { itemSync } from "../ops/data/conversion.ts";
 import { Clock, steps, type ClockRule, type Counter } from "./clock.ts";
@@ -23,6 +24,7 @@ export function stateOf<O extends BaseOptions>(unit: Unit<O>, p: Tensor, counter
     const view = unit.partition.stateView(name, i);
     // Unlike the optimizer's own views this one belongs to the caller's scope.
     own[name] = new Tensor(view.storage, view.desc, view.offset);
+    setPart(own[name], partOf(p));
     view.dispose();
   }
   return own;

@@ -131,13 +131,16 @@ export type LengthBatchSampler = $dataLengthBatches.LengthBatchSampler;
  * `for await (const batch of loader)`; each loop is one pass over the data set. A batch has the structure of a sample, also to its type: pairs give
  * pairs of tensors. Batches live until they are disposed of. Reference: torch.utils.data.DataLoader.
  */
-export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:numWorkers_e66e12?", "stateDict;loadStateDict state:LoaderState;close");
+export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:numWorkers_e66e12?", "stateDict;loadStateDict state:LoaderState;setEpoch epoch:number;close");
 export type DataLoader<S, B = $dataCollate.Batch<S>> = $dataLoader.DataLoader<S, B>;
 /** Batches of the indices of a sampler. Reference: torch.utils.data.BatchSampler. */
-export const BatchSampler = checkedClass($dataSampler.BatchSampler, "sampler:anything batchSize:number dropLast:boolean?", "state;pass state:string");
+export const BatchSampler = checkedClass($dataSampler.BatchSampler, "sampler:anything batchSize:number dropLast:boolean?", "state;pass state:string;rest state:string count:number;before state:string");
 export type BatchSampler = $dataSampler.BatchSampler;
-/** Every numReplicas-th index, from `rank` on: the part of one process. Reference: torch.utils.data.distributed.DistributedSampler. */
-export const DistributedSampler = checkedClass($dataSampler.DistributedSampler, "dataset:numberOrListOfAnythingOrDataset_62715b options:DistributedSamplerOptions", "setEpoch epoch:number;state;pass state:string");
+/**
+ * Every numReplicas-th index, from `rank` on: the part of one process. The order of all is the same for any number of processes, and so is what is left of
+ * it: the state of a loader resumes with another number of them. Reference: torch.utils.data.distributed.DistributedSampler.
+ */
+export const DistributedSampler = checkedClass($dataSampler.DistributedSampler, "dataset:numberOrListOfAnythingOrDataset_62715b options:DistributedSamplerOptions?", "setEpoch epoch:number;state;pass state:string;rest state:string count:number;before state:string");
 export type DistributedSampler = $dataSampler.DistributedSampler;
 /** Indices in a random order. Reference: torch.utils.data.RandomSampler. */
 export const RandomSampler = checkedClass($dataSampler.RandomSampler, "dataset:numberOrListOfAnythingOrDataset_62715b options:RandomSamplerOptions?", "", "state;pass state:string");

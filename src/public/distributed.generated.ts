@@ -12,6 +12,9 @@ import * as $nnModule from "../nn/module.ts";
 import * as $distributedFullyShard from "../distributed/fully-shard.ts";
 import * as $distributedZeroRedundancy from "../distributed/zero-redundancy.ts";
 import * as $optimGroup from "../optim/group.ts";
+import * as $distributedFullOptimizerState from "../distributed/full-optimizer-state.ts";
+import * as $distributedSaveByRanks from "../distributed/save-by-ranks.ts";
+import * as $ioCheckpointPerRank from "../io/checkpoint/per-rank.ts";
 export type { InitProcessGroupOptions } from "../distributed/init-process-group.ts";
 export type { NewGroupOptions } from "../distributed/init-process-group.ts";
 export type { EngineInfo } from "../distributed/init-process-group.ts";
@@ -32,6 +35,8 @@ export type { CompileStepOptions } from "../distributed/compiled-step.ts";
 export type { CompiledStep } from "../distributed/compiled-step.ts";
 export type { FullyShardOptions } from "../distributed/fully-shard.ts";
 export type { ZeroRedundancyOptions } from "../distributed/zero-redundancy.ts";
+export type { DistributedSaveOptions } from "../distributed/save-by-ranks.ts";
+export type { PerRankState } from "../io/checkpoint/per-rank.ts";
 /**
  * Joins the group of all ranks; all of them call it. Resolves when all are connected.
  *
@@ -160,7 +165,38 @@ export const loadFullStateDict = guarded($distributedFullyShard.loadFullStateDic
  */
 export const ZeroRedundancyOptimizer = checkedClass($distributedZeroRedundancy.ZeroRedundancyOptimizer, "params:iterableOfTensorOrIterableOfAnything make:callback options:ZeroRedundancyOptions?", "step closure:callback?;synchronize;zeroGrad options:setToNull_d4ebf9?;stateDict;fullStateDict;loadStateDict saved:OptimizerState;dispose");
 export type ZeroRedundancyOptimizer<O extends $optimGroup.BaseOptions> = $distributedZeroRedundancy.ZeroRedundancyOptimizer<O>;
+/**
+ * The state of an optimizer whose parameters fullyShard() has sharded, with whole tensors, as an optimizer of one process has it: new tensors on all ranks, of
+ * which the caller disposes. All ranks call it; it blocks until they have. Reference: torch.distributed.checkpoint.state_dict.get_optimizer_state_dict with
+ * full_state_dict.
+ */
+export const fullOptimizerStateDict = guarded($distributedFullOptimizerState.fullOptimizerStateDict, "distributed.fullOptimizerStateDict", "optimizer:optimizer");
+/**
+ * An optimizer whose parameters fullyShard() has sharded takes its parts of a state with whole tensors: of fullOptimizerStateDict(), or of one process. Throws
+ * what its loadStateDict() throws. Reference: torch.distributed.checkpoint.state_dict.set_optimizer_state_dict with full_state_dict.
+ */
+export const loadFullOptimizerStateDict = guarded($distributedFullOptimizerState.loadFullOptimizerStateDict, "distributed.loadFullOptimizerStateDict", "optimizer:optimizer saved:OptimizerState");
+/**
+ * Writes the state of a training by all ranks, into a folder that all see: each rank writes the parts that it holds (of fullyShard() and
+ * ZeroRedundancyOptimizer) and its share of what all have alike, then the first rank writes the file at `path`, which makes them a checkpoint. Without it the
+ * checkpoint before is the last one. All ranks call it with the same path, and with states of the same names; of plain values and buffers the first rank's are saved,
+ * and perRank() saves each rank's.
+ *
+ * dx.load(path, { into }) reads it: any number of ranks, which take the parts that they hold, and programs without a group. dx.latest(folder) finds it.
+ * state: as of dx.save(). Its tensors stay unchanged until the promise is resolved: one that changes is a ValueError.
+ * Throws on all ranks what save() throws where one of them fails: that rank its own error, the others a DistributedError of reason "peer"; ValueError where the
+ * paths differ, where parts are missing, and for optimizers whose state is not by element (Adam8bit). Reference: torch.distributed.checkpoint.save.
+ */
+export const save = guardedAsync($distributedSaveByRanks.save, "distributed.save", "path:anything state:anything options:DistributedSaveOptions?");
+/**
+ * A value of which each rank saves its own: a generator that draws dropout. With `into`, a rank takes that of its number; a further rank, of a larger group
+ * than the one that saved, keeps what it has. A state that was saved without it goes to all ranks.
+ */
+export const PerRank = checkedClass($ioCheckpointPerRank.PerRank, "value:anything", "stateDict;loadStateDict state:anything");
+export type PerRank<T> = $ioCheckpointPerRank.PerRank<T>;
 /** Makes a DistributedDataParallel. */
 export const distributedDataParallel = factory(DistributedDataParallel, $distributedDataParallel.distributedDataParallel);
 /** Makes a ZeroRedundancyOptimizer. */
 export const zeroRedundancyOptimizer = factory(ZeroRedundancyOptimizer, $distributedZeroRedundancy.zeroRedundancyOptimizer);
+/** Makes a PerRank. */
+export const perRank = factory(PerRank, $ioCheckpointPerRank.perRank);

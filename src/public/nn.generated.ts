@@ -487,7 +487,7 @@ export type Parameter = $nnParameter.Parameter;
  * Throws ValueError where stages and devices differ in number, TraceError inside a compiled function.
  * Reference: torch.distributed.pipelining.ScheduleGPipe; Huang et al. 2019.
  */
-export const Pipeline = checkedClass($nnPipeline.Pipeline, "stages:modules options:PipelineOptions", "forward ...inputs:anything");
+export const Pipeline = checkedClass($nnPipeline.Pipeline, "stages:modules options:PipelineOptions", "step inputs:anything targets:anything loss:callback;forward ...inputs:anything");
 export type Pipeline<S extends readonly $nnModule.Module[]> = $nnPipeline.Pipeline<S>;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export const Upsample = checkedClass($nnPlanes.Upsample, "options:InterpolateOptions", "forward x");

@@ -46,7 +46,7 @@ export const evaluate = guardedAsync($trainFit.evaluate, "evaluate", "loader:any
  * Throws DTypeError and ShapeError for losses that are no single float, ValueError for options out of their range, for a loader without batches, and
  * for a monitor that no evaluation has.
  */
-export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:model_cd88fd");
+export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:model_d50378");
 /**
  * Writes records for TensorBoard into a file of its own in a folder. Each method takes the values of now and returns at once: a tensor's elements are read
  * while the program continues, and records are appended in the order of the calls. The result is false while more than `maxQueue` records wait:

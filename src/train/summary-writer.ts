@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { DTYPES, isFloat, type TypedArray } from "../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
+import { processRanks } from "../core/process-ranks.ts";
 import { sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
@@ -12,7 +13,7 @@ import { onTrial } from "../nn/lazy.ts";
 import type { SummaryInputSpec } from "../nn/summary.ts";
 import { requireElements } from "../runtime/meta.ts";
 import type { Moment } from "./events/encode.ts";
-import { EventFile } from "./events/event-file.ts";
+import { EventFile, NoEvents } from "./events/event-file.ts";
 import { graphOf } from "./events/graph-run.ts";
 
 /** Options of summaryWriter(). */
@@ -23,6 +24,8 @@ export interface SummaryWriterOptions {
   readonly filenameSuffix?: string | undefined;
   /** How many records may wait for the device and the disk before methods return false; they also do for 64 MiB. Default 1000. */
   readonly maxQueue?: number | undefined;
+  /** Whether every rank of a process group writes a file. Default: false: the first one alone, and on the others records are left out. */
+  readonly allRanks?: boolean | undefined;
 }
 
 /** Options of each record. */
@@ -117,13 +120,14 @@ export class SummaryWriter {
   readonly #suffix: string;
   readonly #maxQueue: number;
   /** By folder: the own one first, then those of scalars(). */
-  readonly #files = new Map<string, EventFile>();
-  readonly #main: EventFile;
+  readonly #files = new Map<string, EventFile | NoEvents>();
+  readonly #main: EventFile | NoEvents;
+  readonly #isSilent: boolean;
   #closed: Promise<void> | null = null;
 
   constructor(folder: FilePath, options: SummaryWriterOptions = {}) {
     const operation = "summaryWriter";
-    const { purgeStep, filenameSuffix = "", maxQueue = 1000 } = options;
+    const { purgeStep, filenameSuffix = "", maxQueue = 1000, allRanks = false } = options;
     if (purgeStep !== undefined) requireStep(operation, "purgeStep", purgeStep);
     if (typeof filenameSuffix !== "string" || /[/\\]/.test(filenameSuffix))
       throw new ValueError(operation, "filenameSuffix", "a part of a file's name", filenameSuffix);
@@ -132,19 +136,20 @@ export class SummaryWriter {
     if (this.folder === "") throw new ValueError(operation, "folder", "a path or a file: URL", folder);
     this.#suffix = filenameSuffix;
     this.#maxQueue = maxQueue;
+    this.#isSilent = !allRanks && (processRanks()?.rank ?? 0) !== 0;
     this.#main = this.#open(operation, this.folder);
     if (purgeStep !== undefined) this.#append(this.#main, RECORD_BYTES, (e) => e.purge({ wallTime: Date.now() / 1000, step: purgeStep }));
   }
 
-  #open(operation: string, folder: string): EventFile {
-    const file = new EventFile(operation, folder, this.#suffix);
+  #open(operation: string, folder: string): EventFile | NoEvents {
+    const file = this.#isSilent ? new NoEvents() : new EventFile(operation, folder, this.#suffix);
     this.#files.set(folder, file);
     const wallTime = Date.now() / 1000;
     this.#append(file, RECORD_BYTES, (e) => e.version(wallTime));
     return file;
   }
 
-  #append(file: EventFile, bytes: number, make: (encode: Encoder) => Uint8Array | Promise<Uint8Array>): boolean {
+  #append(file: EventFile | NoEvents, bytes: number, make: (encode: Encoder) => Uint8Array | Promise<Uint8Array>): boolean {
     file.append(bytes, async () => make(await encoder()));
     let [waiting, waitingBytes] = [0, 0];
     for (const other of this.#files.values()) {
@@ -164,8 +169,9 @@ export class SummaryWriter {
     return { wallTime, step };
   }
 
-  #scalar(operation: string, file: EventFile, at: Moment, tag: string, argument: string, value: ScalarValue): boolean {
+  #scalar(operation: string, file: EventFile | NoEvents, at: Moment, tag: string, argument: string, value: ScalarValue): boolean {
     if (typeof value === "number") return this.#append(file, RECORD_BYTES, (e) => e.scalar(at, tag, value));
+    if (this.#isSilent) return true;
     const elements = elementsOf(operation, argument, value);
     const { dtype } = value;
     return this.#append(file, RECORD_BYTES, async (e) => e.scalarOf(at, tag, dtype, await elements));
@@ -215,6 +221,7 @@ export class SummaryWriter {
     requireBins(operation, bins);
     requireTensor(operation, tensor);
     if (tensor.size === 0) throw new ShapeError(operation, "tensor", "of at least one element", tensor.describe());
+    if (this.#isSilent) return true;
     const elements = elementsOf(operation, "tensor", tensor);
     const { dtype } = tensor;
     const edges = typeof bins === "object" ? [...bins] : bins;
@@ -234,6 +241,7 @@ export class SummaryWriter {
       throw new DTypeError(operation, "tensor", "of floats from 0 to 1, of uint8 or of bool", tensor.describe());
     if ((shape.length !== 3 && shape.length !== 4) || ![1, 3, 4].includes(shape.at(-3)!) || tensor.size === 0)
       throw new ShapeError(operation, "tensor", "[C, H, W] or [N, C, H, W] with C of 1, 3 or 4", tensor.describe());
+    if (this.#isSilent) return true;
     const elements = elementsOf(operation, "tensor", tensor);
     return this.#append(this.#main, sizeInBytes(tensor), async (e) => e.image(at, tag, dtype, await elements, shape));
   }
@@ -265,6 +273,7 @@ export class SummaryWriter {
     const { modules = {}, training = false } = options;
     for (const [name, module] of Object.entries(modules))
       if (!(module instanceof Module)) throw new DTypeError(operation, `modules.${name}`, "a module", module);
+    if (this.#isSilent) return true;
     const roots = of instanceof Module ? { "": of, ...modules } : modules;
     const call = of as (...inputs: unknown[]) => unknown;
     const all = Object.values(roots).flatMap((root) => root.modules());
@@ -320,7 +329,7 @@ export class SummaryWriter {
   }
 
   /** All files, also after one that fails. */
-  async #each(act: (file: EventFile) => Promise<void>): Promise<void> {
+  async #each(act: (file: EventFile | NoEvents) => Promise<void>): Promise<void> {
     const results = await Promise.allSettled([...this.#files.values()].map(act));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }

@@ -35,6 +35,12 @@ describe("orders that are the same each time", () => {
   }); // prettier-ignore
 });
 
+async function all(loader: AsyncIterable<readonly number[]>): Promise<number[]> {
+  const found: number[] = [];
+  for await (const batch of loader) found.push(...batch);
+  return found;
+}
+
 describe("orders that are drawn", () => {
   it("RandomSampler: a permutation in each pass, another one in the next, the same from the same seed", () => {
     const sampler = new data.RandomSampler(50, { generator: seeded() });
@@ -92,6 +98,70 @@ describe("orders that are drawn", () => {
     expect(pass(1)).toEqual(pass(1));
     expect(pass(1)).not.toEqual(pass(0));
     expect(pass(0, 1)).toEqual(pass(1, 0));
+  });
+
+  it("DistributedSampler: what is left after some samples is the same for any number of processes, in the order of one", () => {
+    const order = [...new data.DistributedSampler(24, { seed: 3 })];
+    for (const [before, after, count] of [
+      [2, 3, 4],
+      [4, 1, 3],
+      [3, 4, 0],
+      [1, 2, 24],
+      [2, 2, 6],
+    ] as const) {
+      // prettier-ignore
+      const state = new data.DistributedSampler(24, { numReplicas: before, rank: 0, seed: 3 }).rest("0", count);
+      const passes = Array.from({ length: after }, (_, rank) => {
+        const sampler = new data.DistributedSampler(24, { numReplicas: after, rank, seed: 3 });
+        expect(sampler.before(state)).toBe(Math.floor((before * count) / after));
+        return [...sampler.pass(state)];
+      });
+      const merged = passes[0]!.flatMap((_, i) => passes.map((pass) => pass[i]!));
+      const left = order.slice(before * count);
+      expect(merged.slice(0, left.length)).toEqual(left);
+      // Padded from the beginning of the order, as a whole pass is.
+      expect(merged.slice(left.length)).toEqual(order.slice(0, merged.length - left.length));
+    }
+    for (const state of ["0:25", "0:1:2", ":1", "x", "0:-1"])
+      expect(() => new data.DistributedSampler(24).pass(state)).toThrow(dx.ValueError);
+    expect(new data.DistributedSampler(5, { numReplicas: 2, rank: 0, dropLast: true }).pass("0:2")).toHaveLength(1);
+  });
+
+  it("a loader over DistributedSampler resumes with another batch size and number of processes", async () => {
+    const make = (numReplicas: number, rank: number, batchSize: number) =>
+      data.dataLoader(upTo(24), {
+        batchSize,
+        sampler: new data.DistributedSampler(24, { numReplicas, rank, seed: 1 }),
+        collateFn: (x) => x,
+      });
+    const first = make(2, 1, 3);
+    const seen: number[][] = [];
+    for await (const batch of first) if (seen.push(batch) === 2) break;
+    const state = first.stateDict();
+    expect(state).toMatchObject({ position: 2, rest: "0:12" });
+    const order = [...new data.DistributedSampler(24, { seed: 1 })];
+    for (const [ranks, size] of [
+      [1, 5],
+      [3, 2],
+      [2, 3],
+    ] as const) {
+      // prettier-ignore
+      const rest: number[] = [];
+      for (let rank = 0; rank < ranks; rank++) {
+        const loader = make(ranks, rank, size);
+        loader.loadStateDict(JSON.parse(JSON.stringify(state)) as data.LoaderState);
+        expect(loader.stateDict()).toEqual(state);
+        let batches = 0;
+        for await (const batch of loader) {
+          rest.push(...batch);
+          expect(loader.stateDict().position).toBe(2 + ++batches);
+          expect(loader.stateDict().rest).toBe(`0:${Math.min(24, 12 + batches * size * ranks)}`);
+        }
+        expect(loader.stateDict().position).toBe(0);
+        expect((await all(loader)).length).toBe(24 / ranks);
+      }
+      expect(sorted(rest)).toEqual(sorted(order.slice(12)));
+    }
   });
 
   it("a pass is drawn again from its state, and the generator continues as if nothing had happened", () => {

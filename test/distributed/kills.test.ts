@@ -105,34 +105,41 @@ describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
   });
 
   const restarts = isAll ? 20 : 1;
-  it(`${restarts} runs with a kill and --max-restarts end in the losses of a run without`, { timeout: 1_200_000 }, async () => {
-    const file = (name: string): string => {
-      const to = join(folder, name);
-      writeFileSync(`${to}.mjs`, resumed(to));
-      return `${to}.mjs`;
-    };
-    const launch = (name: string) =>
-      start([process.execPath, resolve("dist/bundle/cli.js"), "launch", "-n", "2", "--max-restarts", "3", "--grace", "1", name], {});
-    const losses = (name: string): readonly number[] => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as number[];
-    expect((await launch(file("undisturbed")).end).status).toBe(0);
-    const expected = losses("undisturbed");
-    expect([expected.length, expected.at(-1)! < expected[0]!]).toEqual([STEPS, true]);
-    const next = random(73);
-    for (let run = 0; run < restarts; run++) {
-      const name = `killed-${run}`;
-      const script = file(name);
-      const { end } = launch(script);
-      // Not before a checkpoint is there, which makes the moment one of the training.
-      while (!existsSync(join(folder, name)) || readdirSync(join(folder, name)).length === 0) await later(5);
-      await later(next() * 150);
-      // The launcher's own command has the script, too.
-      const ranks = running(script).filter((pid) => !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("launch"));
-      const victim = ranks[Math.floor(next() * ranks.length)];
-      if (victim !== undefined) process.kill(Number(victim), "SIGKILL");
-      const { status, stderr } = await end;
-      expect([name, status, stderr]).toEqual([name, 0, expect.stringContaining(victim === undefined ? "" : "Restart 1 of 3")]);
-      expect(losses(name)).toEqual(expected);
-      expect(running(script)).toEqual([]);
-    }
-  });
+  it.each([
+    ["", false],
+    ["sharded ", true],
+  ] as const)(
+    `${restarts} %sruns with a kill and --max-restarts end in the losses of a run without`,
+    { timeout: 1_200_000 },
+    async (kind, isSharded) => {
+      const file = (name: string): string => {
+        const to = join(folder, name);
+        writeFileSync(`${to}.mjs`, resumed(to, 20_000, 0, isSharded));
+        return `${to}.mjs`;
+      };
+      const launch = (name: string) =>
+        start([process.execPath, resolve("dist/bundle/cli.js"), "launch", "-n", "2", "--max-restarts", "3", "--grace", "1", name], {});
+      const losses = (name: string): readonly number[] => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as number[];
+      expect((await launch(file(`${kind}undisturbed`)).end).status).toBe(0);
+      const expected = losses(`${kind}undisturbed`);
+      expect([expected.length, expected.at(-1)! < expected[0]!]).toEqual([STEPS, true]);
+      const next = random(73);
+      for (let run = 0; run < restarts; run++) {
+        const name = `${kind}killed-${run}`;
+        const script = file(name);
+        const { end } = launch(script);
+        // Not before a checkpoint is there, which makes the moment one of the training.
+        while (!existsSync(join(folder, name)) || readdirSync(join(folder, name)).length === 0) await later(5);
+        await later(next() * 150);
+        // The launcher's own command has the script, too.
+        const ranks = running(script).filter((pid) => !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("launch"));
+        const victim = ranks[Math.floor(next() * ranks.length)];
+        if (victim !== undefined) process.kill(Number(victim), "SIGKILL");
+        const { status, stderr } = await end;
+        expect([name, status, stderr]).toEqual([name, 0, expect.stringContaining(victim === undefined ? "" : "Restart 1 of 3")]);
+        expect(losses(name)).toEqual(expected);
+        expect(running(script)).toEqual([]);
+      }
+    },
+  );
 });

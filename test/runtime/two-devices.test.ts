@@ -181,6 +181,108 @@ describe("pipeline", () => {
       });
     });
 
+  for (const schedule of ["1F1B", "GPipe"] as const)
+    for (const [batch, microbatches] of [
+      [8, 4],
+      [5, 3],
+      [1, 4],
+      [6, 1],
+    ] as const)
+      test(`step() by ${schedule} of ${batch} in ${microbatches} parts: losses and gradients as on one device`, () => {
+        dx.withDevice(first, () => {
+          const stages = [dx.nn.linear(5, 6), dx.nn.sequential(dx.nn.gelu(), dx.nn.linear(6, 6)), dx.nn.linear(6, 2)] as const;
+          const alone = dx.nn.sequential(...stages.map((s) => s.clone() as dx.nn.Layer));
+          const pipe = dx.nn.pipeline(stages, { devices: [first, second, first], microbatches, schedule });
+          const optimizers = [pipe, alone].map((m) => dx.optim.sgd(m.parameters(), { lr: 0.1, momentum: 0.9 }));
+          for (let step = 0; step < 4; step++) {
+            const data = dx
+              .arange(batch * 5, { dtype: "float32" })
+              .add(step)
+              .sin()
+              .reshape([batch, 5]);
+            const x = data.requiresGrad_();
+            const targets = { y: dx.arange(batch * 2, { dtype: "float32" }).reshape([batch, 2]) };
+            const error = (y: dx.Tensor, { y: wanted }: typeof targets): dx.Tensor => dx.nn.functional.mseLoss(y, wanted);
+            const loss = pipe.step([x], targets, error);
+            const own = x.grad === null ? null : numbers(x.grad);
+            x.grad = null;
+            const expected = error(alone.forward(x), targets);
+            close(numbers(loss), numbers(expected));
+            expect([loss.requiresGrad, String(loss.device), loss.shape]).toEqual([false, first, []]);
+            expected.backward();
+            close(own!, numbers(x.grad as unknown as dx.Tensor));
+            gradients(pipe).forEach((g, i) => close(g!, gradients(alone)[i]!));
+            for (const optimizer of optimizers) {
+              optimizer.step();
+              optimizer.zeroGrad();
+            }
+          }
+        });
+      });
+
+  test("step() by 1F1B keeps two microbatches where GPipe keeps all, and nothing afterwards", async () => {
+    const peaks = new Map<string, number>();
+    for (const schedule of ["1F1B", "GPipe"] as const)
+      await clean(
+        first,
+        () =>
+          dx.withDevice(first, () => {
+            const layers = () => dx.nn.sequential(dx.nn.linear(64, 64), dx.nn.gelu(), dx.nn.linear(64, 64));
+            const pipe = dx.nn.pipeline([layers(), layers()] as const, { devices: pair, microbatches: 8, schedule });
+            const [x, y] = [dx.ones([512, 64]), dx.ones([512, 64], { device: second })];
+            const run = (): number => {
+              const start = dx.memoryStatistics(first).liveInBytes;
+              let peak = 0;
+              pipe
+                .step([x], y, (output, wanted) => {
+                  peak = Math.max(peak, dx.memoryStatistics(first).liveInBytes - start);
+                  return dx.nn.functional.mseLoss(output, wanted);
+                })
+                .dispose();
+              return peak;
+            };
+            run();
+            peaks.set(schedule, run());
+            for (const t of [x, y]) t.dispose();
+            for (const p of pipe.parameters()) p.grad?.dispose();
+            for (const stage of pipe.stages) stage.dispose();
+          }),
+        { collect: true },
+      );
+    expect(peaks.get("1F1B")! / peaks.get("GPipe")!).toBeLessThan(0.45);
+  });
+
+  test("step(): several tensors between stages, integers, a frozen stage, and what it refuses", () => {
+    class Twice extends dx.nn.Module {
+      readonly w = new dx.nn.Parameter(dx.tensor([2]));
+      forward(x: dx.Tensor): [dx.Tensor, dx.Tensor, dx.Tensor] {
+        return [x, x.mul(this.w), x.to("int32")];
+      }
+    }
+    class Sum extends dx.nn.Module {
+      readonly v = new dx.nn.Parameter(dx.tensor([3]));
+      forward(a: dx.Tensor, b: dx.Tensor, c: dx.Tensor): dx.Tensor {
+        return a.add(b.mul(this.v)).add(c);
+      }
+    }
+    dx.withDevice(first, () => {
+      const pipe = dx.nn.pipeline([new Twice(), new Sum()] as const, { devices: pair });
+      const x = dx.tensor([1, 2, 3]);
+      const loss = pipe.step([x], x, (y, wanted) => y.sub(wanted).mean());
+      // 6x + x, of which each element counts a third.
+      close(numbers(loss), [14]);
+      close(gradients(pipe).flat() as number[], [6, 4]);
+      expect(numbers(x)).toEqual([1, 2, 3]);
+      for (const p of pipe.stages[0].parameters()) p.requiresGrad_(false);
+      pipe.step([x], x, (y, wanted) => y.sub(wanted).mean());
+      close(gradients(pipe).flat() as number[], [6, 8]);
+      expect(() => pipe.step([x], dx.ones([4]), (y) => y.sum())).toThrow("one size along axis 0 (3)");
+      expect(() => pipe.step([x], x, (y) => y)).toThrow("of one element");
+      expect(() => dx.compile(() => pipe.step([x], x, (y) => y.sum()))()).toThrow(dx.TraceError);
+      expect(() => dx.nn.pipeline([dx.nn.linear(1, 1)], { devices: [first], schedule: "other" as never })).toThrow(dx.ValueError);
+    });
+  });
+
   test("a stage may give several tensors; what it refuses", () => {
     class Twice extends dx.nn.Module {
       forward(x: dx.Tensor): [dx.Tensor, dx.Tensor] {

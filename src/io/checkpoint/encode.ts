@@ -4,10 +4,14 @@ import { ComplexTensor } from "../../core/complex-tensor.ts";
 import { DTypeError, TraceError, ValueError } from "../../core/errors.ts";
 import { define } from "../../core/own-property.ts";
 import { outsideScopes, scope } from "../../core/scope.ts";
+import { partOf, type TensorPart } from "../../core/tensor-part.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
+import { Module } from "../../nn/module.ts";
 import { Parameter } from "../../nn/parameter.ts";
 import { Generator } from "../../ops/random/random.ts";
+import type { OptimizerState } from "../../optim/group.ts";
+import { Optimizer } from "../../optim/optimizer.ts";
 import { requireElements } from "../../runtime/meta.ts";
 import { entryTypeOf, isArray } from "./arrays.ts";
 import { MAX_DEPTH, type Json } from "./format.ts";
@@ -32,6 +36,10 @@ export interface SavedTensor {
   readonly version: number;
   readonly requiresGrad: boolean;
   readonly isParameter: boolean;
+  /** Whether all ranks of a data parallel training have the same: a parameter, or what an optimizer keeps for one. */
+  readonly isCommon: boolean;
+  /** Which part of a whole tensor it is. */
+  readonly part: TensorPart | undefined;
 }
 
 export interface SavedArray {
@@ -57,6 +65,7 @@ export class Encoder {
   readonly #tensorIds = new Map<Tensor, number>();
   readonly #arrayIds = new Map<object, number>();
   readonly #around: object[] = [];
+  readonly #common = new WeakSet<Tensor>();
   readonly #root: Record<string, Json> = {};
   #pending: Promise<void>[] = [];
 
@@ -188,12 +197,26 @@ export class Encoder {
   #stateful(value: Stateful, path: string): Json {
     const made: Record<string, Json> = { of: value.constructor.name };
     const state = value.stateDict();
+    this.#notice(value, state);
     const take = async (promise: Promise<unknown>): Promise<void> => {
       this.#encodeInto(made, "state", await promise, path);
     };
     if (state instanceof Promise) this.#pending.push(take(state));
     else made.state = this.#json(state, path);
     return { $state: made };
+  }
+
+  /** Which tensors of a state all ranks have alike. Buffers differ: each rank computes its own. */
+  #notice(value: Stateful, state: unknown): void {
+    if (typeof state !== "object" || state === null) return;
+    const add = (t: unknown): void => {
+      if (t instanceof Tensor) this.#common.add(t);
+    };
+    if (value instanceof Module) {
+      const tensors = state as Readonly<Record<string, unknown>>;
+      for (const [name, own] of value.stateTensors()) if (own instanceof Parameter) add(tensors[name]);
+    } else if (value instanceof Optimizer)
+      for (const own of Object.values((state as OptimizerState).state)) Object.values(own).forEach(add);
   }
 
   /** As getState() has it, without waiting for the devices. */
@@ -213,7 +236,9 @@ export class Encoder {
     this.#tensorIds.set(t, id);
     const tensor = outsideScopes(() => new Tensor(t.storage, t.desc, t.offset));
     const { requiresGrad } = t;
-    this.tensors.push({ name, tensor, version: t.storage.version, requiresGrad, isParameter: t instanceof Parameter });
+    const isParameter = t instanceof Parameter;
+    const isCommon = isParameter || this.#common.has(t);
+    this.tensors.push({ name, tensor, version: t.storage.version, requiresGrad, isParameter, isCommon, part: partOf(t) });
     return id;
   }
 

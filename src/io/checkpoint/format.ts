@@ -1,4 +1,5 @@
 /** The format of checkpoints: the manifest that a safetensors file carries in its metadata, its version, and how values are written as JSON. Pure. */
+import { DTYPES, type DType } from "../../core/dtype.ts";
 import { FormatError } from "../../core/errors.ts";
 
 /** The file's text that holds the manifest. */
@@ -6,7 +7,9 @@ export const MANIFEST = "dxtensor.checkpoint";
 /** A shard's text that says whose it is. */
 export const SHARD = "dxtensor.shard";
 /** Files of a higher version are refused. */
-export const VERSION = 1;
+export const VERSION = 2;
+/** Of a file without tensors in parts, which older readers know. */
+export const VERSION_OF_WHOLES = 1;
 /** Lists and objects inside each other. */
 export const MAX_DEPTH = 500;
 
@@ -34,6 +37,14 @@ export interface ArrayRecord {
   readonly type: string;
 }
 
+/** An entry whose elements are those of others, one behind the other: each rank has written some of them. */
+export interface DividedRecord {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** In their order: their entries, and how many elements come before each. */
+  readonly parts: readonly { readonly entry: string; readonly start: number }[];
+}
+
 /** A file that holds a part of the entries. */
 export interface ShardRecord {
   readonly file: string;
@@ -51,6 +62,8 @@ export interface Manifest {
   readonly arrays: readonly ArrayRecord[];
   /** Empty where this file has all entries. */
   readonly shards: readonly ShardRecord[];
+  /** Entries in parts, by their names. Version 2. */
+  readonly divided?: Readonly<Record<string, DividedRecord>>;
 }
 
 /** What a shard says of itself. */
@@ -82,6 +95,12 @@ const isArrayRecord = (v: unknown): boolean => isRecord(v) && [v.entry, v.type].
 /** Shards are in the folder of their manifest, never elsewhere. */
 const isShardRecord = (v: unknown): boolean =>
   isRecord(v) && typeof v.file === "string" && /^[^/\\\0]+\.safetensors$/.test(v.file) && isIndex(v.sizeInBytes);
+const isDividedRecord = (v: unknown): boolean =>
+  isRecord(v) &&
+  typeof v.dtype === "string" &&
+  Object.hasOwn(DTYPES, v.dtype) &&
+  isSizes(v.shape) &&
+  isList(v.parts, (part) => isRecord(part) && typeof part.entry === "string" && isIndex(part.start));
 const isList = (v: unknown, of: (item: unknown) => boolean): boolean => Array.isArray(v) && v.every(of);
 
 function parsed(operation: string, source: string, key: string, text: string): Fields {
@@ -114,7 +133,8 @@ export function parseManifest(operation: string, source: string, metadata: Reado
     fields.state !== undefined &&
     isList(fields.tensors, isTensorRecord) &&
     isList(fields.arrays, isArrayRecord) &&
-    isList(fields.shards, isShardRecord);
+    isList(fields.shards, isShardRecord) &&
+    (fields.divided === undefined || (isRecord(fields.divided) && Object.values(fields.divided).every(isDividedRecord)));
   if (!isWhole)
     throw new FormatError(
       operation,

@@ -1,8 +1,8 @@
 /** load() with `into`: loads a checkpoint into existing objects. */
 import { isForeign } from "../../core/copies.ts";
-import type { Device } from "../../core/device.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
+import { partOf, type TensorPart } from "../../core/tensor-part.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { Module } from "../../nn/module.ts";
 import { copyInto } from "../../ops/data/copy.ts";
@@ -13,7 +13,7 @@ import { entriesIn, stateIn } from "./decode.ts";
 import { isPlainObject } from "./encode.ts";
 import type { Json } from "./format.ts";
 import type { OpenCheckpoint } from "./open.ts";
-import { Reader, type DeviceOf, type TensorOutline } from "./read.ts";
+import { Reader, type DeviceOf, type PartFor, type TensorOutline } from "./read.ts";
 
 /** What loads a state of its own. */
 interface Loading {
@@ -25,6 +25,17 @@ const canLoad = (value: unknown): value is Loading =>
   "loadStateDict" in value &&
   typeof value.loadStateDict === "function";
 
+/** @internal The key of a function that tells which parameters' state an optimizer takes, by their numbers: the others' is not read. */
+export const TAKES = Symbol("takes");
+
+/** An optimizer of a part of its parameters. */
+interface PartOptimizer {
+  readonly paramGroups: Optimizer["paramGroups"];
+  [TAKES](parameter: string): boolean;
+}
+
+const isPartOptimizer = (value: object): value is PartOptimizer => TAKES in value;
+
 interface Task {
   readonly target: Loading | Generator | Tensor;
   readonly json: Json;
@@ -33,9 +44,22 @@ interface Task {
 
 const join = (path: string, key: string | number): string => (path === "" ? String(key) : `${path}.${key}`);
 
-/** The names of a module's state with its tensors' outlines. */
-function outlinesOf(module: Module): ReadonlyMap<string, { readonly shape: readonly number[]; readonly device: Device }> {
-  return new Map(module.stateTensors());
+/** The names of a module's state with its tensors. */
+const tensorsOf = (module: Module): ReadonlyMap<string, Tensor> => new Map(module.stateTensors());
+
+/** Which part of a saved tensor another one takes: of a whole tensor, where it is a rank's part. */
+function partFrom(own: Tensor | undefined, shape: readonly number[]): TensorPart | undefined {
+  const part = own === undefined ? undefined : partOf(own);
+  return part !== undefined && sameShape(part.shape, shape) ? part : undefined;
+}
+
+/** The state without that of parameters that an optimizer does not have. */
+function taken(json: Json, optimizer: PartOptimizer): Json {
+  const inner = stateIn(json)?.state ?? json;
+  const kept = (entries: readonly (readonly [string, Json])[]): Json => ({ $object: entries.filter(([key]) => optimizer[TAKES](key)) });
+  return {
+    $object: (entriesIn(inner) ?? []).map(([key, item]) => [key, key === "state" ? kept(entriesIn(item) ?? []) : item] as const),
+  };
 }
 
 export interface IntoOptions extends TransferOptions {
@@ -121,8 +145,9 @@ export class IntoLoader {
     const missing = [...this.#missing];
     const unexpected: string[] = [];
     const wrong: string[] = [];
-    const compare = (name: string, own: readonly number[], saved: readonly number[]): void => {
-      if (!sameShape(own, saved)) wrong.push(`${name} ${showShape(own)} got ${showShape(saved)}`);
+    const compare = (name: string, own: Tensor, saved: readonly number[]): void => {
+      if (!sameShape(own.shape, saved) && partFrom(own, saved) === undefined)
+        wrong.push(`${name} ${showShape(partOf(own)?.shape ?? own.shape)} got ${showShape(saved)}`);
     };
     const reader = new Reader(this.#checkpoint, {});
     for (const { target, json, path } of this.#tasks) {
@@ -135,15 +160,15 @@ export class IntoLoader {
             "saved as a tensor",
             reader.outlines(json, path).length === 0 ? "another value" : "several",
           );
-        compare(path, target.shape, outlines[0]!.shape);
+        compare(path, target, outlines[0]!.shape);
       } else if (target instanceof Module && isPlainLoad(target)) {
-        const own = outlinesOf(target);
+        const own = tensorsOf(target);
         const saved = new Map(this.#savedTensors(reader, json, path));
         for (const name of own.keys()) if (!saved.has(name)) missing.push(join(path, name));
         for (const [name, outline] of saved) {
           const mine = own.get(name);
           if (mine === undefined) unexpected.push(join(path, name));
-          else compare(join(path, name), mine.shape, outline.shape);
+          else compare(join(path, name), mine, outline.shape);
         }
       }
     }
@@ -169,10 +194,11 @@ export class IntoLoader {
     for (const [name, item] of entriesIn(state) ?? []) for (const outline of reader.outlines(item, join(path, name))) yield [name, outline];
   }
 
-  async #run({ target, json, path }: Task): Promise<void> {
+  async #run({ target, json: all, path }: Task): Promise<void> {
     const reader = new Reader(this.#checkpoint, this.#options);
     const assign = target instanceof Module && this.#isAssigned(target);
-    reader.want(json, path, this.#deviceFor(target, path, assign));
+    const json = isPartOptimizer(target) ? taken(all, target) : all;
+    reader.want(json, path, this.#deviceFor(target, path, assign), this.#partFor(target, path));
     await reader.read();
     try {
       const state = reader.value(json);
@@ -197,30 +223,55 @@ export class IntoLoader {
 
   /** A module that was made on meta takes the tensors themselves. */
   #isAssigned(module: Module): boolean {
-    return this.#options.assign ?? [...outlinesOf(module).values()].some(({ device }) => !device.hasElements);
+    return this.#options.assign ?? [...tensorsOf(module).values()].some(({ device }) => !device.hasElements);
   }
 
   /** Where the tensors go: to the device of those that take their values. */
   #deviceFor(target: Task["target"], path: string, assign: boolean): DeviceOf {
     if (target instanceof Tensor) return () => target.device;
     if (target instanceof Module && !assign) {
-      const own = outlinesOf(target);
+      const own = tensorsOf(target);
       return (outline) => own.get(outline.name.slice(path === "" ? 0 : path.length + 1))?.device ?? this.#deviceOf(outline);
     }
-    if (target instanceof Optimizer) {
-      const params = target.paramGroups.flatMap((group) => group.params as readonly Tensor[]);
-      const prefix = join(path, "state.");
+    if (target instanceof Optimizer || isPartOptimizer(target)) {
+      const find = parameterFinder(target, path);
       return (outline) => {
-        const index = outline.name.startsWith(prefix) ? Number.parseInt(outline.name.slice(prefix.length), 10) : NaN;
-        const device = params[index]?.device;
+        const device = find(outline)?.parameter?.device;
         return device?.hasElements === true ? device : this.#deviceOf(outline);
       };
     }
     return this.#deviceOf;
   }
+
+  /** Which part of each tensor they take: those that fullyShard() has made parts. */
+  #partFor(target: Task["target"], path: string): PartFor | undefined {
+    if (target instanceof Tensor) return ({ shape }) => partFrom(target, shape);
+    if (target instanceof Module) {
+      const own = tensorsOf(target);
+      return ({ name, shape }) => partFrom(own.get(name.slice(path === "" ? 0 : path.length + 1)), shape);
+    }
+    if (!(target instanceof Optimizer)) return undefined;
+    const find = parameterFinder(target, path);
+    const { counterNames } = target;
+    return (outline) => {
+      const found = find(outline);
+      return found === null || counterNames.has(found.name) ? undefined : partFrom(found.parameter, outline.shape);
+    };
+  }
+}
+
+/** Finds the parameter whose state a tensor is, and the state's name; null for others. */
+function parameterFinder({ paramGroups }: Pick<Optimizer, "paramGroups">, path: string) {
+  const params = paramGroups.flatMap((group) => group.params as readonly Tensor[]);
+  const prefix = join(path, "state.");
+  return ({ name }: TensorOutline): { readonly parameter: Tensor | undefined; readonly name: string } | null => {
+    const [, index, inner] = (name.startsWith(prefix) && /^(\d+)\.(.*)$/s.exec(name.slice(prefix.length))) || [];
+    return index === undefined ? null : { parameter: params[Number(index)], name: inner! };
+  };
 }
 
 /** Whether a target loads as the library's classes do: by the names that are there, and keeping none of the tensors. */
-const isPlainLoad = (target: unknown): boolean =>
+const isPlainLoad = (target: object): boolean =>
+  isPartOptimizer(target) ||
   (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict && !target.loadsAsAWhole) ||
   (target instanceof Optimizer && target.loadStateDict === Optimizer.prototype.loadStateDict);

@@ -1,16 +1,38 @@
 /** Checkpoints that are open for reading: the file with the manifest, and its shards. */
 import { dirname, join } from "node:path";
 import { realpath } from "node:fs/promises";
+import { DTYPES, type DType } from "../../core/dtype.ts";
 import { FormatError } from "../../core/errors.ts";
 import { define } from "../../core/own-property.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { Entry } from "../safetensors-header.ts";
 import { openTensorFile, type TensorFile } from "../tensor-file.ts";
-import { MANIFEST, SHARD, parseManifest, parseShardNote, type Json, type Manifest, type TensorRecord } from "./format.ts";
+import {
+  MANIFEST,
+  SHARD,
+  parseManifest,
+  parseShardNote,
+  type DividedRecord,
+  type Json,
+  type Manifest,
+  type TensorRecord,
+} from "./format.ts";
 
-/** Where the elements of an entry are. */
-export interface Found {
+/** Elements of an entry in a file. */
+interface Span {
   readonly file: TensorFile;
   readonly entry: Entry;
+  /** In bytes from the entry's first. */
+  readonly at: number;
+}
+
+/** Where the elements of an entry are: in one file, or in parts. */
+export interface Found {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly sizeInBytes: number;
+  readonly spans: readonly Span[];
 }
 
 export interface OpenCheckpoint {
@@ -49,15 +71,49 @@ async function openShards(folder: string, { id, shards }: Manifest): Promise<rea
   }
 }
 
-function entriesOf(files: readonly TensorFile[]): ReadonlyMap<string, Found> {
+function entriesOf(
+  path: string,
+  files: readonly TensorFile[],
+  divided: Readonly<Record<string, DividedRecord>> = {},
+): ReadonlyMap<string, Found> {
   const entries = new Map<string, Found>();
   for (const file of files) {
     for (const entry of file.header.entries) {
-      if (entries.has(entry.name)) throw new FormatError("load", file.path, "without an entry of another file", entry.name);
-      entries.set(entry.name, { file, entry });
+      const { name, dtype, shape, start, end } = entry;
+      if (entries.has(name)) throw new FormatError("load", file.path, "without an entry of another file", name);
+      entries.set(name, { name, dtype, shape, sizeInBytes: end - start, spans: [{ file, entry, at: 0 }] });
     }
   }
+  const wholes = Object.entries(divided).map(([name, record]) => joined(path, name, record, entries));
+  for (const { parts } of Object.values(divided)) for (const { entry } of parts) entries.delete(entry);
+  for (const whole of wholes) {
+    if (entries.has(whole.name)) throw new FormatError("load", path, "with each entry once", whole.name);
+    entries.set(whole.name, whole);
+  }
   return entries;
+}
+
+/** An entry of its parts, which follow each other without a gap. */
+function joined(path: string, name: string, { dtype, shape, parts }: DividedRecord, entries: ReadonlyMap<string, Found>): Found {
+  const element = DTYPES[dtype].sizeInBytes;
+  const spans: Span[] = [];
+  let at = 0;
+  for (const part of parts) {
+    const found = entries.get(part.entry);
+    if (found === undefined) throw new FormatError("load", path, `with ${part.entry}, a part of ${name}`, "a checkpoint without it");
+    if (found.dtype !== dtype || part.start * element !== at)
+      throw new FormatError(
+        "load",
+        path,
+        `with ${dtype} from element ${at / element} on in ${part.entry}`,
+        `${found.dtype} from ${part.start}`,
+      );
+    spans.push({ ...found.spans[0]!, at });
+    at += found.sizeInBytes;
+  }
+  const size = sizeOf(shape);
+  if (at !== size * element) throw new FormatError("load", path, `with ${size} elements of ${name} in its parts`, String(at / element));
+  return { name, dtype, shape, sizeInBytes: at, spans };
 }
 
 /** A file without a manifest is a list of tensors by name. */
@@ -92,12 +148,13 @@ export async function openCheckpoint(path: string): Promise<OpenCheckpoint> {
       if (manifest === null) {
         if (Object.hasOwn(metadata, SHARD))
           throw new FormatError("load", path, "a checkpoint", "one of its shards", "Load the file without the numbers in its name.");
-        return { path, ...plain(main), entries: entriesOf(files), close };
+        return { path, ...plain(main), entries: entriesOf(path, files), close };
       }
       const shards = await openShards(dirname(await realpath(path)), manifest);
       if (shards !== null) {
         files = [main, ...shards];
-        return { path, state: manifest.state, tensors: manifest.tensors, arrays: manifest.arrays, entries: entriesOf(files), close };
+        const { state, tensors, arrays, divided } = manifest;
+        return { path, state, tensors, arrays, entries: entriesOf(path, files, divided), close };
       }
       if (manifest.id === missing || tries === MAX_TRIES)
         throw new FormatError(

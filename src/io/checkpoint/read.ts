@@ -5,8 +5,10 @@ import { FormatError } from "../../core/errors.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { MAX_RANK, sizeOf } from "../../core/shape.ts";
 import { internDesc } from "../../core/storage.ts";
+import type { TensorPart } from "../../core/tensor-part.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
+import { cutPart, heldOf } from "../../nn/cut-part.ts";
 import { Parameter } from "../../nn/parameter.ts";
 import { contiguous } from "../../ops/data/conversion.ts";
 import { permute } from "../../ops/shape/movement.ts";
@@ -30,13 +32,23 @@ export interface TensorOutline {
 
 /** Which device a tensor goes to. */
 export type DeviceOf = (outline: TensorOutline) => Device;
+/** Which part of a tensor is wanted; undefined for all of it. */
+export type PartFor = (outline: TensorOutline) => TensorPart | undefined;
 
 interface Wanted {
   readonly record: TensorRecord;
   readonly device: Device;
+  readonly part: TensorPart | undefined;
 }
 
+/** A part of a tensor whose elements are as in its entry is read by itself, others with the whole. */
+const isReadByItself = ({ view, order }: TensorRecord): boolean => view === undefined && order === undefined;
+
 const join = (path: string, key: string | number): string => (path === "" ? String(key) : `${path}.${key}`);
+
+/** The tensor that is filled for what is wanted. */
+const keyOf = ({ record, device, part }: Wanted): string =>
+  `${device} ${part !== undefined && isReadByItself(record) ? `${part.start} ` : ""}${record.entry}`;
 
 export class Reader implements Resolver {
   readonly #checkpoint: OpenCheckpoint;
@@ -74,16 +86,18 @@ export class Reader implements Resolver {
     this.#visit(json, path, 0, (kind, id, name) => {
       if (kind !== "tensor" && kind !== "complex") return;
       const record = this.#recordOf(id);
-      const { entry } = this.#entryOf(record.entry);
-      found.push({ name, id, dtype: entry.dtype, shape: record.view?.shape ?? entry.shape });
+      const { dtype, shape } = this.#entryOf(record.entry);
+      found.push({ name, id, dtype, shape: record.view?.shape ?? shape });
     });
     return found;
   }
 
   /** Asks for all that a part of the state consists of. */
-  want(json: Json, path: string, deviceOf: DeviceOf): void {
-    for (const outline of this.outlines(json, path))
-      if (!this.#tensors.has(outline.id)) this.#tensors.set(outline.id, { record: this.#recordOf(outline.id), device: deviceOf(outline) });
+  want(json: Json, path: string, deviceOf: DeviceOf, partFor: PartFor = () => undefined): void {
+    for (const outline of this.outlines(json, path)) {
+      if (this.#tensors.has(outline.id)) continue;
+      this.#tensors.set(outline.id, { record: this.#recordOf(outline.id), device: deviceOf(outline), part: partFor(outline) });
+    }
     this.#visit(json, path, 0, (kind, id) => {
       if (kind === "numbers") this.#wantHost(this.#recordOf(id).entry);
       if (kind === "array") this.#wantHost(this.#arrayOf(id).entry);
@@ -91,8 +105,8 @@ export class Reader implements Resolver {
   }
 
   #wantHost(entry: string): void {
-    const { start, end } = this.#entryOf(entry).entry;
-    if (!this.#hostEntries.has(entry)) this.#hostEntries.set(entry, new ArrayBuffer(end - start));
+    const { sizeInBytes } = this.#entryOf(entry);
+    if (!this.#hostEntries.has(entry)) this.#hostEntries.set(entry, new ArrayBuffer(sizeInBytes));
   }
 
   #arrayOf(id: number): { readonly entry: string; readonly type: string } {
@@ -129,22 +143,41 @@ export class Reader implements Resolver {
   /** Reads what was asked for. */
   async read(): Promise<void> {
     const parts: Part[] = [];
-    const add = ({ file, entry }: Found, write: Part["write"]): void => {
-      const position = file.header.dataStart + entry.start;
-      parts.push({ name: entry.name, path: file.path, file: file.file, position, sizeInBytes: entry.end - entry.start, write });
+    // Bytes of an entry from `first` to `end`.
+    const add = ({ name, spans }: Found, first: number, end: number, write: Part["write"]): void => {
+      for (const { file, entry, at } of spans) {
+        const from = Math.max(first, at);
+        const sizeInBytes = Math.min(end, at + entry.end - entry.start) - from;
+        if (sizeInBytes < 0 || (sizeInBytes === 0 && spans.length > 1)) continue;
+        const position = file.header.dataStart + entry.start + from - at;
+        const own: Part["write"] = from === first ? write : (offset, bytes) => write(offset + from - first, bytes);
+        parts.push({ name, path: file.path, file: file.file, position, sizeInBytes, write: own });
+      }
     };
     const fillings = new Map<string, Filling>();
     try {
-      for (const { record, device } of this.#tensors.values()) {
-        const key = `${device} ${record.entry}`;
+      for (const wanted of this.#tensors.values()) {
+        const { record, device } = wanted;
+        const key = keyOf(wanted);
         if (fillings.has(key)) continue;
         const found = this.#entryOf(record.entry);
-        const filling = outsideScopes(() => new Filling("load", nativeDevice(device, "load"), found.entry.dtype, found.entry.shape));
+        const part = isReadByItself(record) ? wanted.part : undefined;
+        const shape = part === undefined ? found.shape : [part.length];
+        const filling = outsideScopes(() => new Filling("load", nativeDevice(device, "load"), found.dtype, shape));
         fillings.set(key, filling);
-        if (device.hasElements) add(found, (offset, bytes) => filling.write(offset, bytes));
+        if (!device.hasElements) continue;
+        const write = (offset: number, bytes: Uint8Array): void => filling.write(offset, bytes);
+        if (part === undefined) add(found, 0, found.sizeInBytes, write);
+        else {
+          const element = DTYPES[found.dtype].sizeInBytes;
+          const held = heldOf(part) * element;
+          if (held > 0) add(found, part.start * element, part.start * element + held, write);
+          const gap = part.length * element - held;
+          if (gap > 0) filling.write(held, new Uint8Array(gap));
+        }
       }
       for (const [name, buffer] of this.#hostEntries)
-        add(this.#entryOf(name), (offset, bytes) => new Uint8Array(buffer).set(bytes, offset));
+        add(this.#entryOf(name), 0, buffer.byteLength, (offset, bytes) => new Uint8Array(buffer).set(bytes, offset));
       parts.sort((a, b) => (a.path === b.path ? a.position - b.position : a.path < b.path ? -1 : 1));
       await readParts("load", parts, this.#options);
       this.#options.signal?.throwIfAborted();
@@ -167,9 +200,22 @@ export class Reader implements Resolver {
   }
 
   #tensor(id: number): Tensor {
-    const { record, device } = this.#tensors.get(id)!;
+    const wanted = this.#tensors.get(id)!;
+    const { record, part } = wanted;
+    if (part !== undefined && !isReadByItself(record)) {
+      const whole = this.#whole({ ...wanted, part: undefined });
+      const own = outsideScopes(() => cutPart(whole, part));
+      whole.dispose();
+      return own;
+    }
+    return this.#whole(wanted);
+  }
+
+  /** The tensor of a record. */
+  #whole(wanted: Wanted): Tensor {
+    const { record, device } = wanted;
     const { view, order, requiresGrad = false, isParameter = false } = record;
-    const key = `${device} ${record.entry}`;
+    const key = keyOf(wanted);
     const base = this.#inOrder(key, order);
     const { shape, strides, offset } = view ?? { shape: base.shape, strides: base.strides, offset: 0 };
     const size = sizeOf(shape);
@@ -212,21 +258,20 @@ export class Reader implements Resolver {
   }
 
   numbers(id: number): readonly number[] {
-    const { entry } = this.#entryOf(this.#recordOf(id).entry);
-    if (entry.dtype !== "uint32") throw this.#bad("with words of uint32 for a generator", entry.dtype);
-    return [...new Uint32Array(this.#hostEntries.get(entry.name)!)];
+    const { name, dtype } = this.#entryOf(this.#recordOf(id).entry);
+    if (dtype !== "uint32") throw this.#bad("with words of uint32 for a generator", dtype);
+    return [...new Uint32Array(this.#hostEntries.get(name)!)];
   }
 
   array(id: number): ArrayBufferView | ArrayBuffer {
     const known = this.#arrays.get(id);
     if (known !== undefined) return known;
     const { entry: name, type } = this.#arrayOf(id);
-    const { entry } = this.#entryOf(name);
+    const { dtype, shape } = this.#entryOf(name);
     const found = arrayType(type);
     if (found === undefined) throw this.#bad("with typed arrays that this Node has", type);
-    if (found.dtype !== entry.dtype) throw this.#bad(`with ${found.dtype} as the elements of a ${type}`, entry.dtype);
-    if (entry.shape.length !== 1)
-      throw this.#bad(`with a list as the elements of a ${type}`, `${DTYPES[entry.dtype].name}[${entry.shape.join(", ")}]`);
+    if (found.dtype !== dtype) throw this.#bad(`with ${found.dtype} as the elements of a ${type}`, dtype);
+    if (shape.length !== 1) throw this.#bad(`with a list as the elements of a ${type}`, `${DTYPES[dtype].name}[${shape.join(", ")}]`);
     const array = found.make(this.#hostEntries.get(name)!);
     this.#arrays.set(id, array);
     return array;

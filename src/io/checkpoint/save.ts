@@ -1,18 +1,16 @@
 /** save(): a nested state into a file, or several. */
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
 import type { TransferOptions } from "../parts.ts";
 import { piecesOf, type Piece } from "../pieces.ts";
-import type { Entry } from "../safetensors-header.ts";
-import { headOf } from "../tensor-file.ts";
 import { finalPath, writeWhole } from "../whole-file.ts";
 import { Encoder } from "./encode.ts";
-import { manifestOf, numberedLike, oneAtATime, ownerName, removeOlder, removeShards, shardName, whileInFlight } from "./folder.ts";
-import { MANIFEST, SHARD, VERSION, type Manifest, type ShardNote } from "./format.ts";
+import { manifestOf, oneAtATime, ownerName, removeOlder, removeShards, shardName, whileInFlight } from "./folder.ts";
+import { MANIFEST, SHARD, VERSION_OF_WHOLES, type Manifest, type ShardNote } from "./format.ts";
 import { layoutOf, type NewEntry } from "./entries.ts";
+import { fileOf, newId, numberedName, requireCount, type NewFile } from "./new-file.ts";
 
 /** Options of save(). */
 export interface CheckpointSaveOptions extends TransferOptions {
@@ -23,19 +21,6 @@ export interface CheckpointSaveOptions extends TransferOptions {
    * complete. Default: all.
    */
   readonly keepLast?: number | undefined;
-}
-
-/** A file to be. */
-interface NewFile {
-  readonly name: string;
-  readonly entries: readonly NewEntry[];
-  readonly head: Uint8Array;
-  readonly dataBytes: number;
-}
-
-function requireCount(argument: string, value: number | undefined): void {
-  if (value !== undefined && value !== Infinity && !(Number.isSafeInteger(value) && value >= 1))
-    throw new ValueError("save", argument, "an integer of at least 1", value);
 }
 
 /** Entries for one file each, in order. */
@@ -54,17 +39,6 @@ function divided(entries: readonly NewEntry[], most: number): readonly (readonly
   return files;
 }
 
-/** The larger elements first, so that every tensor begins at a multiple of its element size. */
-function fileOf(name: string, entries: readonly NewEntry[], metadata: Readonly<Record<string, string>>): NewFile {
-  const sorted = [...entries].sort((a, b) => DTYPES[b.dtype].sizeInBytes - DTYPES[a.dtype].sizeInBytes);
-  let dataBytes = 0;
-  const header = sorted.map(({ name: entry, dtype, shape, bytes }): Entry => {
-    const start = dataBytes;
-    return { name: entry, dtype, shape, start, end: (dataBytes += bytes.sizeInBytes) };
-  });
-  return { name, entries: sorted, head: headOf("save", header, metadata), dataBytes };
-}
-
 /** The files of a state: the shards, and last the one with the manifest. */
 class Plan {
   readonly files: readonly NewFile[];
@@ -78,13 +52,13 @@ class Plan {
   constructor(encoder: Encoder, checkpoint: string, id: string, maxShardBytes: number) {
     const { entries, tensors, arrays } = layoutOf("save", encoder.tensors, encoder.arrays);
     const parts = divided(entries, maxShardBytes);
-    const note: ShardNote = { version: VERSION, id, owner: ownerName() };
+    const note: ShardNote = { version: VERSION_OF_WHOLES, id, owner: ownerName() };
     const shards =
       parts.length === 1
         ? []
         : parts.map((part, i) => fileOf(shardName(checkpoint, i, parts.length, id), part, { [SHARD]: JSON.stringify(note) }));
     const manifest: Manifest = {
-      version: VERSION,
+      version: VERSION_OF_WHOLES,
       id,
       savedAt: Date.now(),
       state: encoder.state,
@@ -125,8 +99,6 @@ class Plan {
     for (const { bytes } of this.#entries) bytes.dispose();
   }
 }
-
-const newId = (): string => crypto.randomUUID().replaceAll("-", "").slice(0, 16);
 
 /** Reads the state now, as far as no stateDict() returns a promise. */
 function planOf(state: unknown, target: string, id: string, maxShardBytes: number): Plan | Promise<Plan> {
@@ -169,22 +141,14 @@ export async function save(path: FilePath, state: unknown, options: CheckpointSa
   signal?.throwIfAborted();
   const target = pathOf("save", "path", path);
   if (state === undefined) throw new ValueError("save", "state", "an object, a list or another value that is to be saved", state);
-  requireCount("maxShardBytes", maxShardBytes);
-  requireCount("keepLast", keepLast);
+  requireCount("save", "maxShardBytes", maxShardBytes);
+  requireCount("save", "keepLast", keepLast);
   const id = newId();
   const planned = planOf(state, target, id, maxShardBytes);
   const plan = planned instanceof Promise ? await planned : planned;
   try {
     const file = await finalPath(target);
-    const isAlike = keepLast === undefined ? null : numberedLike(file);
-    if (keepLast !== undefined && isAlike === null)
-      throw new ValueError(
-        "save",
-        "path",
-        "with a number in the file's name, by which keepLast finds older checkpoints",
-        target,
-        "Name it step-100.safetensors.",
-      );
+    const isAlike = numberedName("save", file, target, keepLast);
     await oneAtATime(dirname(file), () =>
       whileInFlight(id, async () => {
         const replaced = await manifestOf(file);

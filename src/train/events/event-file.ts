@@ -166,3 +166,17 @@ export class EventFile {
     }
   }
 }
+
+/** No file: on the ranks that leave records out. */
+export class NoEvents implements Pick<EventFile, "append" | "waiting" | "waitingBytes" | "requireWritable" | "flush" | "close"> {
+  readonly waiting = 0;
+  readonly waitingBytes = 0;
+
+  append(): void {}
+
+  requireWritable(): void {}
+
+  async flush(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}

@@ -25,6 +25,11 @@ export function lengthOf(loader: object): number | null {
   return typeof length === "number" && Number.isSafeInteger(length) ? length : null;
 }
 
+/** Tells a loader which epoch begins: the order of a DistributedSampler. */
+export function setEpoch(loader: object, epoch: number): void {
+  if (loader instanceof DataLoader) loader.setEpoch(epoch);
+}
+
 /** A pass from a batch on, for loaders that do not know their position: those before are read again. */
 export async function* passFrom<B>(loader: Batches<B>, first: number, isOwn: boolean): AsyncGenerator<B, void, undefined> {
   let index = 0;

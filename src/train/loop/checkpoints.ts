@@ -2,15 +2,19 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DTypeError, ValueError } from "../../core/errors.ts";
+import { processRanks } from "../../core/process-ranks.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { pathOf } from "../../host/source.ts";
 import { latest, load } from "../../io/checkpoint/load.ts";
+import { PerRank } from "../../io/checkpoint/per-rank.ts";
+import { saveOverRanks } from "../../io/checkpoint/save-over-ranks.ts";
 import { save } from "../../io/checkpoint/save.ts";
 import { Generator, defaultGenerator } from "../../ops/random/random.ts";
 import type { GradScaler } from "../../optim/grad-scaler.ts";
 import type { Batches, EpochReport, EvaluationValues, FitCheckpoint, FitOptions } from "./options.ts";
 import { isStateful } from "./batches.ts";
 import type { BestState } from "./best.ts";
+import { firstRanks, isOverRanks } from "./over-ranks.ts";
 
 /** Where a training is, between two steps. */
 export interface Position {
@@ -40,6 +44,7 @@ export class Checkpoints<B> {
   readonly #folder: string;
   readonly #signal: AbortSignal | undefined;
   readonly #state: Readonly<Record<string, unknown>>;
+  readonly #generators: readonly Generator[];
   /** The path of the last checkpoint of this training, and its step. */
   last: { readonly path: string; readonly step: number } | null = null;
 
@@ -56,10 +61,13 @@ export class Checkpoints<B> {
           "a tensor, a generator, or an object with stateDict() and loadStateDict()",
           value,
         );
+    const own = [defaultGenerator(), ...generators];
+    this.#generators = own;
     this.#state = {
       model,
       optimizer,
-      generators: [defaultGenerator(), ...generators],
+      // Each rank has its own; the state of one process goes to all.
+      generators: new PerRank(own),
       ...(schedule === undefined ? {} : { schedule }),
       ...(scaler === null ? {} : { scaler }),
       ...(isStateful(loader) ? { loader } : {}),
@@ -70,7 +78,9 @@ export class Checkpoints<B> {
   async #save(name: string, position: Position, keepLast?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true });
     const path = join(this.#folder, name);
-    await save(path, { ...this.#state, fit: position }, { keepLast, signal: this.#signal });
+    const options = { keepLast, signal: this.#signal };
+    if (isOverRanks()) await saveOverRanks("fit", processRanks()!, path, { ...this.#state, fit: position }, options);
+    else await save(path, { ...this.#state, generators: this.#generators, fit: position }, options);
     return path;
   }
 
@@ -90,7 +100,7 @@ export class Checkpoints<B> {
   async resume(): Promise<{ readonly path: string; readonly position: Position } | null> {
     const { resume = false } = this.#options;
     if (resume === false) return null;
-    const path = resume === true ? await latest(this.#folder) : pathOf("fit", "checkpoint.resume", resume);
+    const path = resume === true ? await firstRanks(await latest(this.#folder)) : pathOf("fit", "checkpoint.resume", resume);
     if (path === null) return null;
     const { state } = await load<{ fit?: Position }>(path, { into: this.#state, signal: this.#signal });
     const position = state.fit;

@@ -16,13 +16,14 @@ import type {
   FitResult,
   LossAndOutputs,
 } from "./options.ts";
-import { isStateful, lengthOf, ownsBatches, passFrom } from "./batches.ts";
+import { isStateful, lengthOf, ownsBatches, passFrom, setEpoch } from "./batches.ts";
 import { Best } from "./best.ts";
 import { requireBatches, requireOptions } from "./check.ts";
 import { Checkpoints, type Position } from "./checkpoints.ts";
 import { Evaluator, requireMetrics } from "./evaluator.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { LossSum } from "./batch-loss.ts";
+import { isOverRanks, isReporting, meanOverRanks } from "./over-ranks.ts";
 import { Printers, printerOf, type Printer } from "./printer.ts";
 import { Steps } from "./steps.ts";
 
@@ -88,7 +89,7 @@ class Training<B> {
   }
 
   async run(): Promise<FitResult> {
-    const { handleInterrupt = true, model, optimizer } = this.#options;
+    const { handleInterrupt = !isOverRanks(), model, optimizer } = this.#options;
     const wasTraining = model.training;
     const release = handleInterrupt ? onInterrupt(() => this.#interrupt()) : () => {};
     try {
@@ -189,6 +190,7 @@ class Training<B> {
     const { signal, accumulate = 1 } = this.#options;
     const isResumed = this.#batch > 0;
     if (this.#isPassOver) return this.#endEpoch();
+    setEpoch(this.#loader, this.#epoch);
     const pass = isStateful(this.#loader) || !isResumed ? this.#loader : passFrom(this.#loader, this.#batch, this.#isOwn);
     try {
       for await (const batch of pass) {
@@ -272,7 +274,7 @@ class Training<B> {
   async #evaluate(): Promise<boolean> {
     const { monitor = "loss", onEvaluate, summaryWriter } = this.#options;
     const start = performance.now();
-    const values = await this.#evaluator!.run();
+    const values = await meanOverRanks(await this.#evaluator!.run());
     // The rate of steps is that of training alone.
     this.#mark = { ...this.#mark, time: this.#mark.time + performance.now() - start };
     this.#evaluated = { step: this.#step, values };
@@ -305,7 +307,7 @@ class Training<B> {
       of === undefined ? undefined : (of.everyEpochs ?? (of.everySteps === undefined ? 1 : undefined));
     const loss = this.#epochLoss / this.#epochBatches;
     let isBest = false;
-    if (this.#evaluator === null) isBest = this.#monitor(loss);
+    if (this.#evaluator === null) isBest = this.#monitor((await meanOverRanks({ loss })).loss!);
     else if (isDue(done, everyEpochs(evaluate)) && !this.#isEvaluated) isBest = await this.#evaluate();
     if (schedule !== undefined && scheduleEach === "epoch" && !(schedule instanceof ReduceLROnPlateau)) schedule.step();
     const evaluation = this.#evaluated?.step === this.#step ? this.#evaluated.values : null;
@@ -347,8 +349,11 @@ class Training<B> {
 }
 
 /** fit(), loaded when it is first called. */
-export async function runFit<B>(loader: Batches<B>, options: FitOptions<B>): Promise<FitResult> {
-  requireOptions(loader, options);
+export async function runFit<B>(loader: Batches<B>, asked: FitOptions<B>): Promise<FitResult> {
+  requireOptions(loader, asked);
+  const options = isReporting(asked.allRanks)
+    ? asked
+    : { ...asked, quiet: true, progress: false, page: undefined, summaryWriter: undefined };
   const page =
     options.page === undefined || options.page === false ? null : await (await import("../page/training-page.ts")).openPage(options);
   const own = printerOf(options);
@@ -370,7 +375,7 @@ export async function runEvaluation<B>(loader: Batches<B>, options: EvaluateOpti
   requireBatches("evaluate", "loader", loader);
   requireMetrics("evaluate", "metrics", options.metrics);
   const evaluator = new Evaluator("evaluate", loader, options);
-  const isShown = (options.progress ?? true) && process.stderr.isTTY;
+  const isShown = (options.progress ?? isReporting(false)) && process.stderr.isTTY;
   const bar = isShown ? await (await import("./bar.ts")).Bar.draw(lengthOf(loader), 0, process.stderr) : null;
   try {
     return await evaluator.run((batches) => bar?.update(batches, "batches"));

@@ -63,7 +63,7 @@ export interface EvaluateOptions<B> extends EvaluationOptions {
   readonly autocast?: AutocastDType | undefined;
   /** Compiles the loss function; options of compile() too. Default: false. */
   readonly compile?: boolean | CompileOptions | undefined;
-  /** Draws a bar of the batches on standard error where that is a terminal. Default: true. */
+  /** Draws a bar of the batches on standard error where that is a terminal. Default: true, false on all ranks but the first. */
   readonly progress?: boolean | undefined;
   /** Ends the evaluation between two batches: it throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -89,7 +89,10 @@ export interface EarlyStop {
   readonly minDelta?: number | undefined;
 }
 
-/** The checkpoints of fit(): "step-N.safetensors", and "best.safetensors" of the best evaluation. Both have the whole state of the training. */
+/**
+ * The checkpoints of fit(): "step-N.safetensors", and "best.safetensors" of the best evaluation. Both have the whole state of the training. In a process group
+ * all ranks write them, into a folder that all see, as dx.distributed.save() does, and any number of ranks resumes.
+ */
 export interface FitCheckpoint {
   /** Where they are; made if it does not exist. */
   readonly folder: FilePath;
@@ -218,6 +221,8 @@ export interface FitOptions<B> {
   readonly reportEvery?: number | undefined;
   /** Prints nothing. Default: false. */
   readonly quiet?: boolean | undefined;
+  /** Whether every rank of a process group prints, draws, serves its page and records scalars. Default: false: the first one alone. */
+  readonly allRanks?: boolean | undefined;
   /** Prints each report as one line of JSON with an "event". Default: false: text. */
   readonly json?: boolean | undefined;
   /**
@@ -236,7 +241,7 @@ export interface FitOptions<B> {
   readonly summaryWriter?: ScalarWriter | undefined;
   /**
    * Whether the first SIGINT (Ctrl-C) ends the training after its step, with a checkpoint; the second one then ends the process, as without fit(). Default:
-   * true.
+   * true, false for several ranks, which would end after different steps.
    */
   readonly handleInterrupt?: boolean | undefined;
   /** Ends the training between two steps, without a checkpoint: fit() throws the signal's reason. */
