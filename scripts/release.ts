@@ -18,7 +18,7 @@ import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.
 import { cannotRunWindows, checkWindows, checkWindowsFiles } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkCompanions } from "./lib/release-companions.ts";
-import { checkEngine } from "./lib/release-engines.ts";
+import { checkEngine, checkEngineEmulated } from "./lib/release-engines.ts";
 import {
   checkBundlers,
   checkNode,
@@ -36,7 +36,8 @@ Builds the packages of a release that this machine can build, packs them into bu
 libraries the binaries need, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root). The conformance tests
-run some of their tests on openreg, from their tarballs. The package of dx.distributed's engines is that of this machine's processor: two ranks compute with it.
+run some of their tests on openreg, from their tarballs. Two ranks compute with the package of
+dx.distributed's engines; that for arm64 is cross-compiled, and its addon loaded under emulation.
 The package for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); the files of the package for Windows on
 arm64 are only read.
 
@@ -196,6 +197,12 @@ async function check(tarballs: Tarballs, isShort: boolean, isOwn: boolean) {
       await part("arm64 under emulation", () => checkArm64([tarballs.dxtensor!, tarballs["linux-arm64"]!], majors));
       await part("arm64's kernels", () => checkKernels(isShort ? 5 : 50));
     }
+  }
+  const engine = tarballs["distributed-linux-arm64"];
+  if (engine !== undefined && process.arch !== "arm64") {
+    const why = cannotEmulate();
+    if (why !== null) say(`release: !!!! the engines for arm64 were not run: ${why}`);
+    else await part("the engines for arm64 under emulation", () => checkEngineEmulated(engine));
   }
   if (tarballs["win32-x64"] !== undefined) {
     const why = cannotRunWindows();

@@ -1,3 +1,5 @@
-// node build.mjs [FOLDER], on arm64: the same steps as on x64.
-if (process.arch !== "arm64") throw new Error(`The package for arm64 is built on arm64, and this is ${process.arch}.`);
-await import("../distributed-linux-x64/build.mjs");
+// node build.mjs [FOLDER [ROOT]]: the same steps as for x64, on arm64, or on another CPU by a cross compiler with ROOT: a folder with the files of Debian's packages
+// for arm64.
+import { buildEngine } from "../distributed-linux-x64/engine.mjs";
+
+buildEngine("arm64", process.argv[2], process.argv[3]);

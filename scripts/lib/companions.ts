@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at } from "../tools/project.ts";
 import { common, manifest } from "./manifest.ts";
+import { cannotBuild } from "./native-builds.ts";
+import { ensureEngineRoot, type Architecture } from "./sysroot.ts";
 
 /** Released as @dxtensor/NAME, after the main package: they are no use without it. */
 export const companions = ["openreg", "conformance"] as const;
@@ -49,10 +51,14 @@ export function engineManifest(name: Engine): Readonly<Record<string, unknown>> 
   return { ...rest, ...common, license, engines: manifest.engines, peerDependencies: { dxtensor: `^${manifest.version}` } };
 }
 
-/** Why an engine's package cannot be built here; null where it can. */
+/** The processor of an engine's package. */
+const architectureOf = (name: Engine): Architecture => name.split("-").at(-1) as Architecture;
+
+/** Why an engine's package cannot be built here; null where it can. That for arm64 is cross-compiled on x64. */
 export function cannotBuildEngine(name: Engine): string | null {
-  const here = `distributed-${process.platform}-${process.arch}`;
-  if (name !== here) return `it is built on ${name.replace("distributed-", "")}, by its build.mjs`;
+  const arch = architectureOf(name);
+  if (process.platform !== "linux" || (arch === "x64" && process.arch !== "x64")) return `it is built on linux-${arch}, by its build.mjs`;
+  if (arch !== process.arch) return cannotBuild(`linux-${arch}`);
   const missing = ["/usr/include/gloo/allreduce.h"].filter((file) => !existsSync(file));
   return missing.length === 0 ? null : `${missing.join(", ")} is missing: npm run distributed -- --build installs it`;
 }
@@ -62,7 +68,8 @@ export async function stageEngine(name: Engine): Promise<string> {
   const folder = at("build", "packages", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const done = await execa(process.execPath, ["build.mjs", folder], { cwd: at("packages", name), stdin: "ignore", reject: false });
+  const root = architectureOf(name) === process.arch ? [] : [await ensureEngineRoot("arm64")];
+  const done = await execa(process.execPath, ["build.mjs", folder, ...root], { cwd: at("packages", name), stdin: "ignore", reject: false });
   if (done.failed) throw new ScriptError("ENGINE", `packages/${name} was not built: ${done.stderr.trim().slice(-1000)}`);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(engineManifest(name), null, 2)}\n`);
   copyFileSync(at("packages", name, "README.md"), join(folder, "README.md"));

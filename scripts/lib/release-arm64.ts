@@ -7,7 +7,8 @@ import { answers, ensureNode, installed } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
 import { ensureRunLibraries, ensureSysroot } from "./sysroot.ts";
 
-const emulator = "qemu-aarch64-static";
+/** Runs a program for arm64. */
+export const emulator = "qemu-aarch64-static";
 
 /** Why these packages can't be run on this machine; null where they can. */
 export const cannotEmulate = (): string | null =>

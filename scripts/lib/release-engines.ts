@@ -1,8 +1,11 @@
 // Whether the package of dx.distributed's engines works where it is installed from its tarball.
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { checkScripts, installed } from "./release-checks.ts";
+import { emulator } from "./release-arm64.ts";
+import { checkScripts, ensureNode, installed } from "./release-checks.ts";
+import { ensureEngineSystem, triplets } from "./sysroot.ts";
 
 const program = `import { distributed as d, ones } from "dxtensor";
 await d.initProcessGroup({ timeoutMs: 60000 });
@@ -28,5 +31,26 @@ export async function checkEngine(tarballs: readonly string[]): Promise<readonly
     ];
   } finally {
     rmSync(app, { recursive: true });
+  }
+}
+
+/** The engines for another CPU, from their tarball: their addon is loaded under emulation, and says which Gloo it has. Gives the problems. */
+export async function checkEngineEmulated(tarball: string): Promise<readonly string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-engine-"));
+  try {
+    await execa("tar", ["-xzf", tarball, "-C", folder]);
+    const system = await ensureEngineSystem("arm64");
+    const libraries = [join(system, "lib", triplets.arm64), join(system, "usr", "lib", triplets.arm64)].join(":");
+    const code = "const m = { exports: {} }; process.dlopen(m, process.argv[1]); console.log(process.arch, m.exports.version);";
+    const node = await ensureNode(20, "arm64");
+    const addon = join(folder, "package", "distributed.node");
+    const done = await execa(emulator, ["-L", system, "-E", `LD_LIBRARY_PATH=${libraries}`, node, "-e", code, addon], {
+      reject: false,
+      stdin: "ignore",
+      timeout: 120_000,
+    });
+    return /^arm64 \d+\.\d+\.\d+$/.test(done.stdout) ? [] : [`the engines for arm64 said ${(done.stdout + done.stderr).slice(-500)}`];
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }

@@ -6,7 +6,7 @@ import { at } from "../tools/project.ts";
 import { cached, fetchPackage, unpackPackage, type Package } from "../tools/archive.ts";
 
 /** Pinned, by Node's name of the architecture. */
-const packages: Readonly<Record<Architecture | "run-arm64", readonly Package[]>> = JSON.parse(
+const packages: Readonly<Record<Architecture | "run-arm64" | "engines-arm64" | "run-engines-arm64", readonly Package[]>> = JSON.parse(
   readFileSync(at("scripts", "lib", "sysroot-packages.json"), "utf8"),
 );
 
@@ -53,4 +53,21 @@ export async function ensureRunLibraries(arch: "arm64"): Promise<string> {
     for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
   });
   return join(folder, "usr", "lib", triplets[arch]);
+}
+
+/** Gloo with what it needs, and the headers of both kinds of MPI, for another CPU: Debian 12's, as this machine's own are. */
+export async function ensureEngineRoot(arch: "arm64"): Promise<string> {
+  const wanted = packages[`engines-${arch}`];
+  return cached(`engines-${arch}-${versionOf(wanted)}`, async (work) => {
+    for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
+  });
+}
+
+/** A system of another CPU that has the glibc of the engines: to run their addon under emulation. */
+export async function ensureEngineSystem(arch: "arm64"): Promise<string> {
+  const wanted = packages[`run-engines-${arch}`];
+  return cached(`run-engines-${arch}-${versionOf(wanted)}`, async (work) => {
+    for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
+    makeLinksRelative(work);
+  });
 }
