@@ -5,19 +5,17 @@ import type { ProcessGroup } from "./process-group.ts";
 
 /** @internal The ranks of a group. */
 export function ranksOf(group: ProcessGroup): ProcessRanks {
-  const allGather = (operation: string, bytes: Uint8Array): Promise<Uint8Array> =>
-    Promise.resolve(
+  const allGather = (operation: string, bytes: Uint8Array): Promise<Uint8Array> => {
+    const output = new Uint8Array(bytes.byteLength * group.size);
+    const what = `${operation} gathers ${bytes.byteLength} bytes`;
+    return Promise.resolve(
       group.call(
         operation,
-        async () => ({
-          kind: "allGather",
-          what: `${operation} gathers ${bytes.byteLength} bytes`,
-          input: bytes,
-          output: new Uint8Array(bytes.byteLength * group.size),
-        }),
-        (output) => output,
+        async () => ({ kind: "allGather", what, input: bytes, output }),
+        () => output,
       ),
     );
+  };
   return {
     rank: group.rank,
     size: group.size,
