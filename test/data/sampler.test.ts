@@ -149,7 +149,7 @@ describe("orders that are drawn", () => {
       const rest: number[] = [];
       for (let rank = 0; rank < ranks; rank++) {
         const loader = make(ranks, rank, size);
-        loader.loadStateDict(JSON.parse(JSON.stringify(state)) as data.LoaderState);
+        loader.loadStateDict(JSON.parse(JSON.stringify(state)) as typeof state);
         expect(loader.stateDict()).toEqual(state);
         let batches = 0;
         for await (const batch of loader) {
