@@ -60,7 +60,6 @@ const mirrored: Record<string, readonly string[]> = {
     "write.ts",
   ],
   "what a folder's functions take, or what its runs found": ["options.ts", "report.ts"],
-  "a header of Gloo's that its own headers include": ["memory.h"],
   "a feature, and its command, its compiled form or its application to operations": [
     "autocast.ts",
     "backend.ts",
