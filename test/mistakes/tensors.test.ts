@@ -104,7 +104,7 @@ refuses("mistakes with tensors", [
   [
     "dx.compile(dx.add, { dynamc: true })",
     "ValueError",
-    "compile: options must be an object of no more than name, lists, check, regions, fuse, dynamic, buckets, autocast; received dynamc. Did you mean dynamic?",
+    "compile: options must be an object of no more than name, lists, check, regions, fuse, tune, dynamic, buckets, autocast; received dynamc. Did you mean dynamic?",
   ],
   ["dx.noGrad(x())", "ValueError", "noGrad: fn must be a function; received float32[2, 3]."],
   [

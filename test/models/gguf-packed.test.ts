@@ -47,7 +47,7 @@ test.each(Object.keys(CODES) as GgufType[])("%s", async (type) => {
   const furthest = (values: readonly number[], wanted: (i: number) => number): number =>
     values.reduce((most, v, i) => Math.max(most, Math.abs(v - wanted(i))), 0);
   expect(furthest(got, (i) => expected[i]!)).toBeLessThanOrEqual(2e-6 * largest);
-  const eye = numbers(layer(dx.eye(width, { device: "cpu" })));
+  const eye = numbers(layer(dx.eye(width, width, { device: "cpu" })));
   expect(furthest(eye, (i) => expected[(i % rows) * width + Math.floor(i / rows)]!)).toBeLessThanOrEqual(4e-6 * largest);
   // Two heads: neighbours of a head's rows come half a head apart.
   const apart = new dx.nn.QuantizedLinear(await reader.read("w", 2, undefined));
