@@ -49,6 +49,14 @@ function sharded(reshardAfterForward) {
 }
 `;
 
+it("has 100 recorded losses of each kind, which fall", () => {
+  expect(Object.keys(recorded.losses)).toEqual(["2", "4"]);
+  for (const kinds of Object.values(recorded.losses)) {
+    expect(Object.keys(kinds).sort()).toEqual(["fullyShard", "zero1", "zero2"]);
+    for (const losses of Object.values(kinds)) expect([losses.length, losses[99]! < losses[0]! / 2]).toEqual([100, true]);
+  }
+});
+
 describe.each(engines)("over $name (npm run distributed)", (engine) => {
   it.each([2, 4])("%i ranks: fullyShard, ZeRO 2 and ZeRO 1", { timeout: 120_000 }, async (ranks) => {
     const ends = await runRanks(
