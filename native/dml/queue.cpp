@@ -348,7 +348,10 @@ void Queue::ProcessAfterFailure(Task& task) {
       delete task.receive;
       break;
     case Task::Kind::Initialise: dead_.push_back({0, nullptr, nullptr, std::unique_ptr<InitialiseWork>(task.initialise)}); break;
-    case Task::Kind::ReleaseProgram: dead_.push_back({0, std::unique_ptr<Program>(task.program), nullptr, nullptr}); break;
+    case Task::Kind::ReleaseProgram:
+      if (timing_) timing_->Drop(task.program);
+      dead_.push_back({0, std::unique_ptr<Program>(task.program), nullptr, nullptr});
+      break;
     case Task::Kind::ReleaseRecording: dead_.push_back({0, nullptr, std::unique_ptr<Recording>(task.recording), nullptr}); break;
     case Task::Kind::Read:
     case Task::Kind::ReadLarge:

@@ -96,6 +96,11 @@ void Timing::Forget(const Program* program) {
   }
 }
 
+void Timing::Drop(const Program* program) {
+  for (Seen& seen : seen_)
+    if (seen.program == program) seen.program = nullptr;
+}
+
 std::vector<UINT64> Timing::Ticks() const {
   std::vector<UINT64> ticks(resolved_);
   for (size_t at = 0; at < resolved_; at += kChunk) {

@@ -47,6 +47,8 @@ class Timing {
   void Resolve(ID3D12GraphicsCommandList* list);
   // It is about to be destroyed.
   void Forget(const Program* program);
+  // The same after the device has failed, which is asked nothing any more.
+  void Drop(const Program* program);
 
   // When the device is done.
   TimingResult Result();

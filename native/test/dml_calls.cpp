@@ -295,6 +295,24 @@ void Removal() {
   CHECK(second->failed() && !third->failed());
 }
 
+// A program that was timed goes after its device.
+void RemovalWhileTimed() {
+  auto device = Open();
+  dml::Program* program = device->CreateProgram(AddProgram(16));
+  dml::Address a = Uploaded(*device, Count(16)), out = Take(*device, 64);
+  dml::Address slots[dml::Task::kSlots] = {a, a, out, 0};
+  device->StartTiming();
+  device->Run(*program, slots);
+  device->Wait();
+  device->RemoveForTest();
+  device->Run(*program, slots);
+  FailureOf(FailureKind::Removed, [&] { device->Wait(); });
+  device->ReleaseProgram(program);
+  device.reset();
+  auto next = Open();
+  CHECK(Get(*next, Uploaded(*next, Count(16)), 16) == Count(16));
+}
+
 void Hang() {
   auto device = Open(200);
   dml::Address at = Uploaded(*device, Count(16));
@@ -512,6 +530,7 @@ std::vector<std::pair<std::string, std::function<void()>>> Calls() {
           {"held", Held},
           {"released while held", ReleasedWhileHeld},
           {"removal", Removal},
+          {"removal while timed", RemovalWhileTimed},
           {"hang", Hang},
           {"finish of a hang", FinishOfAHang},
           {"a look ends waits", LookEndsWaits},
