@@ -53,8 +53,9 @@ eachDevice("a tuned program", (name) => {
   };
   it("computes the same, says what it measured, and measures nothing in the next process", () => {
     const { seen, text } = tuned();
-    expect(seen.some((what) => what === "relu float32[8, 8]")).toBe(true);
-    expect(seen.some((what) => /nodes of/.test(what))).toBe(true);
+    expect(seen).toContain("relu float32[8, 8]");
+    // A region is measured unless the shader of an operation was faster than DirectML's operator: then less is left to fuse.
+    expect(`${seen.join("\n")} ${text}`).toMatch(/nodes of|\(shader[^)]*\) against [\d.]+ us \(DirectML\)/);
     expect(text).toMatch(/measured: \d+\.\d us \(.+\) against \d+\.\d us \(.+\)/);
     // A device that is opened again reads the file, as another process does.
     dx.closeDevice(name);
