@@ -149,6 +149,21 @@ describe("dataParallel", () => {
   });
 });
 
+/** Three stages on two devices, the same layers alone on the first one, and an optimizer of each. */
+function threeStages(options: { readonly microbatches: number; readonly schedule?: "1F1B" | "GPipe" }) {
+  const stages = [dx.nn.linear(5, 6), dx.nn.sequential(dx.nn.gelu(), dx.nn.linear(6, 6)), dx.nn.linear(6, 2)] as const;
+  const alone = dx.nn.sequential(...stages.map((s) => s.clone() as dx.nn.Layer));
+  const pipe = dx.nn.pipeline(stages, { devices: [first, second, first], ...options });
+  const optimizers = [pipe, alone].map((m) => dx.optim.sgd(m.parameters(), { lr: 0.1, momentum: 0.9 }));
+  const data = (batch: number, step: number): dx.Tensor =>
+    dx
+      .arange(batch * 5, { dtype: "float32" })
+      .add(step)
+      .sin()
+      .reshape([batch, 5]);
+  return { stages, alone, pipe, optimizers, data };
+}
+
 describe("pipeline", () => {
   for (const [batch, microbatches] of [
     [8, 4],
@@ -158,17 +173,10 @@ describe("pipeline", () => {
   ] as const)
     test(`a batch of ${batch} in ${microbatches} parts: losses and gradients as on one device`, () => {
       dx.withDevice(first, () => {
-        const stages = [dx.nn.linear(5, 6), dx.nn.sequential(dx.nn.gelu(), dx.nn.linear(6, 6)), dx.nn.linear(6, 2)] as const;
-        const alone = dx.nn.sequential(...stages.map((s) => s.clone() as dx.nn.Layer));
-        const pipe = dx.nn.pipeline(stages, { devices: [first, second, first], microbatches });
+        const { stages, alone, pipe, optimizers, data } = threeStages({ microbatches });
         expect(stages[1].parameters().every((p) => String(p.device) === second)).toBe(true);
-        const optimizers = [pipe, alone].map((m) => dx.optim.sgd(m.parameters(), { lr: 0.1, momentum: 0.9 }));
         for (let step = 0; step < 4; step++) {
-          const x = dx
-            .arange(batch * 5, { dtype: "float32" })
-            .add(step)
-            .sin()
-            .reshape([batch, 5]);
+          const x = data(batch, step);
           const losses = [pipe.forward(x), alone.forward(x)].map((y) => y.mul(y).mean());
           close(numbers(losses[0]!), numbers(losses[1]!));
           for (const loss of losses) loss.backward();
@@ -190,17 +198,9 @@ describe("pipeline", () => {
     ] as const)
       test(`step() by ${schedule} of ${batch} in ${microbatches} parts: losses and gradients as on one device`, () => {
         dx.withDevice(first, () => {
-          const stages = [dx.nn.linear(5, 6), dx.nn.sequential(dx.nn.gelu(), dx.nn.linear(6, 6)), dx.nn.linear(6, 2)] as const;
-          const alone = dx.nn.sequential(...stages.map((s) => s.clone() as dx.nn.Layer));
-          const pipe = dx.nn.pipeline(stages, { devices: [first, second, first], microbatches, schedule });
-          const optimizers = [pipe, alone].map((m) => dx.optim.sgd(m.parameters(), { lr: 0.1, momentum: 0.9 }));
+          const { alone, pipe, optimizers, data } = threeStages({ microbatches, schedule });
           for (let step = 0; step < 4; step++) {
-            const data = dx
-              .arange(batch * 5, { dtype: "float32" })
-              .add(step)
-              .sin()
-              .reshape([batch, 5]);
-            const x = data.requiresGrad_();
+            const x = data(batch, step).requiresGrad_();
             const targets = { y: dx.arange(batch * 2, { dtype: "float32" }).reshape([batch, 2]) };
             const error = (y: dx.Tensor, { y: wanted }: typeof targets): dx.Tensor => dx.nn.functional.mseLoss(y, wanted);
             const loss = pipe.step([x], targets, error);
@@ -210,7 +210,7 @@ describe("pipeline", () => {
             close(numbers(loss), numbers(expected));
             expect([loss.requiresGrad, String(loss.device), loss.shape]).toEqual([false, first, []]);
             expected.backward();
-            close(own!, numbers(x.grad as unknown as dx.Tensor));
+            close(own!, numbers(x.grad!));
             gradients(pipe).forEach((g, i) => close(g!, gradients(alone)[i]!));
             for (const optimizer of optimizers) {
               optimizer.step();

@@ -2,7 +2,7 @@
 import type { DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
-import type { AttributeMessage, GraphMessage, ModelMessage, TensorMessage } from "../../onnx/format/proto.ts";
+import { newTensor, type AttributeMessage, type GraphMessage, type ModelMessage, type TensorMessage } from "../../onnx/format/proto.ts";
 import { elementTypeOf } from "../../onnx/format/value.ts";
 
 /** Of ONNX: reductions take their axes as inputs, and Gelu is an operator. */
@@ -49,17 +49,11 @@ function attributeOf(name: string, value: Attribute): AttributeMessage {
 }
 
 const tensorOf = ({ name, dtype, shape, bytes }: Weight): TensorMessage => ({
+  ...newTensor(),
   dims: [...shape],
   dataType: elementTypeOf(dtype),
   name,
   raw: bytes,
-  floats: [],
-  doubles: [],
-  int32s: [],
-  int64s: [],
-  strings: [],
-  external: {},
-  isExternal: false,
 });
 
 /** The order of axes that brings channels from the end to the front, and back. */

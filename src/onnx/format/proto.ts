@@ -131,7 +131,8 @@ function tensorField(tag: number, t: TensorMessage, reader: WireReader): void {
 }
 
 const readTensor = (reader: WireReader): TensorMessage => reader.message(tensorField, newTensor());
-const newTensor = (): TensorMessage => ({
+/** A tensor of no elements, without a type. */
+export const newTensor = (): TensorMessage => ({
   dims: [],
   dataType: 0,
   name: "",

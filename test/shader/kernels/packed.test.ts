@@ -95,24 +95,8 @@ describe("products with packed weights in the evaluator", () => {
     const weight = sample(form, n, 5);
     const [x, bias] = [numbers(m * form.width, 8, 1), numbers(n, 9, 1)];
     const blocks = [n, form.width / form.block];
-    const { y } = launch(packedProduct(form, { ...TILE, ...tile }), {
-      x: { shape: [m, form.width], values: x },
-      codes: { shape: [n, (form.width * form.bits) / 32], values: weight.words },
-      scales: { shape: blocks, values: weight.scales },
-      ...(form.hasMinima ? { minima: { shape: blocks, values: weight.minima } } : {}),
-      ...(form.hasBias ? { bias: { shape: [n], values: bias } } : {}),
-      y: { shape: [m, n] },
-    });
-    // Sums of so many codes, of up to 128.
-    expectClose(y!, expectedOf(form, weight, x, bias, m, n), "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
-  });
-
-  it.each(cases.filter(([, , tile]) => tile.rows !== 4))("%s, read ahead and directly", (_, more, tile, m, n) => {
-    const form = { ...FORM, ...more };
-    const weight = sample(form, n, 5);
-    const [x, bias] = [numbers(m * form.width, 8, 1), numbers(n, 9, 1)];
-    const blocks = [n, form.width / form.block];
-    for (const way of ["ahead", "direct"] as const) {
+    const ways = tile.rows === 4 ? (["shared"] as const) : (["shared", "ahead", "direct"] as const);
+    for (const way of ways) {
       const { y } = launch(packedProduct(form, { ...TILE, ...tile, way }), {
         x: { shape: [m, form.width], values: x },
         codes: { shape: [n, (form.width * form.bits) / 32], values: weight.words },
@@ -121,6 +105,7 @@ describe("products with packed weights in the evaluator", () => {
         ...(form.hasBias ? { bias: { shape: [n], values: bias } } : {}),
         y: { shape: [m, n] },
       });
+      // Sums of so many codes, of up to 128.
       expectClose(y!, expectedOf(form, weight, x, bias, m, n), "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
     }
   });
