@@ -45,7 +45,7 @@ interface Described {
   readonly threads: number;
   readonly body: (s: unknown) => void;
 }
-const NO_ENDS = { hasBias: false, epsilon: null, hasAddend: false, activation: null } as const;
+const NO_EPILOGUE = { hasBias: false, epsilon: null, hasAddend: false, activation: null } as const;
 
 /** src/shader/kernels/convolution*.ts. */
 type Plans = typeof plans;
@@ -193,13 +193,13 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
     [c.kind === "weightGradient" ? "dy" : "w"]: b,
   });
   const total = (parts: dx.Tensor, form: SumForm, splits: number, inner: number, channels: number): dx.Tensor => {
-    const made = m.sumKernel({ ...form, ...NO_ENDS });
+    const made = m.sumKernel({ ...form, ...NO_EPILOGUE });
     const add = shaderOf(made, sized, (n) => made.groups(n["size"]!));
     return dx.reshape(add({ parts }, { splits, size, inner, channels }).y, [...shape]);
   };
   if (m.plans.isDepthwise(c)) {
     const run = (): Run => {
-      const { form, params, parts } = m.plans.depthwisePlan(c, NO_ENDS);
+      const { form, params, parts } = m.plans.depthwisePlan(c, NO_EPILOGUE);
       const made = m.depthwiseKernel(form);
       // The shape of the result is no parameter of the shader.
       const shader = shaderOf({ ...made, name: `${made.name} to ${parts} x ${shape.join(" x ")}` }, () => [parts * size], (n) => made.groups(n)); // prettier-ignore
@@ -213,7 +213,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const variant = (name: string, chosen?: { tile: Tile; wished: number }): Variant => ({
     name,
     run: () => {
-      const { form, tile, params, splits, sum } = m.plans.tiledPlan(c, NO_ENDS, chosen);
+      const { form, tile, params, splits, sum } = m.plans.tiledPlan(c, NO_EPILOGUE, chosen);
       const made = m.convolutionKernel(form, tile);
       const shader = shaderOf(made, (n) => [Math.ceil(depthOf(c, n) / n["perSplit"]!) * n["size"]!], (n) => made.groups(n)); // prettier-ignore
       return (a, b) => {
@@ -233,8 +233,8 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
     const isLong = c.kind === "inputGradient" && c.stride[0] > 1 && tile.tm * tile.tn > 32;
     if (tile.bm * tile.bn > 2 ** 13 && c.images * c.output[0] * c.output[1] < 2 ** 14) return [];
     if (isLong || tile.bm > Math.max(32, rows) || (tile.bm === 32 && rows > 64)) return [];
-    const plan = (wished: number): { splits: number } => m.plans.tiledPlan(c, NO_ENDS, { tile, wished });
-    const groups = m.convolutionKernel(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).form, tile).groups(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).params); // prettier-ignore
+    const plan = (wished: number): { splits: number } => m.plans.tiledPlan(c, NO_EPILOGUE, { tile, wished });
+    const groups = m.convolutionKernel(m.plans.tiledPlan(c, NO_EPILOGUE, { tile, wished: 1 }).form, tile).groups(m.plans.tiledPlan(c, NO_EPILOGUE, { tile, wished: 1 }).params); // prettier-ignore
     const wished = [264, 528].map((enough) => Math.max(1, Math.min(64, Math.round(enough / groups))));
     return [...new Set([1, ...wished].filter((n) => n * groups >= 60).map((n) => plan(n).splits))].map((n) =>
       variant(`${name} / ${n}`, { tile, wished: n }),

@@ -5,11 +5,11 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements, Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { endBuffers, epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
 import { GroupReduction, kernel, type Kernel } from "./kernel.ts";
 
-export interface DepthwiseForm extends Ends {
+export interface DepthwiseForm extends EpilogueForm {
   readonly kind: ConvolutionKind;
   readonly kernel: Pair;
   readonly stride: Pair;
@@ -155,10 +155,10 @@ function weights(s: S, form: DepthwiseForm): void {
 export function depthwiseKernel(form: DepthwiseForm) {
   const { kind, kernel: size, stride, dilation, padding, width } = form;
   const isWeight = kind === "weightGradient";
-  const names = isWeight ? ["x", "dy"] : ["x", "w", ...endBuffers(form)];
+  const names = isWeight ? ["x", "dy"] : ["x", "w", ...epilogueBuffers(form)];
   const threads = isWeight ? THREADS.weight : THREADS.plane;
   return {
-    name: [`depthwise ${kind} ${size.join("x")}`, `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, `${width}`, ...nameOfEnds(form)].filter(Boolean).join(" "), // prettier-ignore
+    name: [`depthwise ${kind} ${size.join("x")}`, `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, `${width}`, ...epilogueName(form)].filter(Boolean).join(" "), // prettier-ignore
     inputs: Object.fromEntries(names.map((name) => [name, "f32" as const])),
     outputs: { y: "f32" } as const,
     params: DEPTHWISE_PARAMS,

@@ -5,7 +5,7 @@
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Bool, Uint } from "../numbers.ts";
-import { endBuffers } from "./convolution-ends.ts";
+import { epilogueBuffers } from "./convolution-epilogue.ts";
 import { isPhased, phased, phasedColumns, phasedStep } from "./convolution-phases.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 import {
@@ -302,7 +302,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
 
 /** @internal What a shader of convolution is: its buffers, its threads, the groups of a launch, its code. */
 export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) {
-  const names = form.kind === "weightGradient" ? ["x", "dy"] : ["x", "w", ...endBuffers(form)];
+  const names = form.kind === "weightGradient" ? ["x", "dy"] : ["x", "w", ...epilogueBuffers(form)];
   const groups = (params: LaunchFacts["params"]): number => {
     const n = params as unknown as ConvolutionNumbers;
     const { rows, columns, depth } = productSizes(form, n);

@@ -2,7 +2,7 @@
 import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
 import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
 import { isPhased, phasedColumns } from "./convolution-phases.ts";
-import { NO_ENDS, type Ends } from "./convolution-ends.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "./convolution-epilogue.ts";
 import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
 import { variantOf } from "../shader-forms.ts";
@@ -126,7 +126,7 @@ const numbersOf = (c: ConvolutionSizes): Omit<ConvolutionNumbers, "perSplit" | "
 const isOne = ([a, b]: Pair): boolean => a === 1 && b === 1;
 
 /** The launch with a tile and at most so many splits. Default: as chosenTile has them. */
-export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c)): TiledPlan {
+export function tiledPlan(c: ConvolutionSizes, epilogue: EpilogueForm, chosen = chosenTile(c)): TiledPlan {
   const { kind, kernel, stride, dilation, padding } = c;
   const n = numbersOf(c);
   const { rows, columns, depth } = productSizes(c, n);
@@ -155,7 +155,7 @@ export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c
     isInside: isInside && (kind !== "inputGradient" || isAligned),
     isWide: !byPhases && (isWeight ? columns : plane) % 4 === 0,
     isPartial: splits > 1,
-    ...(splits === 1 ? ends : NO_ENDS),
+    ...(splits === 1 ? epilogue : NO_EPILOGUE),
   };
   const outPlane = area(c.output);
   const params: ConvolutionNumbers = {
@@ -167,7 +167,7 @@ export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c
     stepColumns: (PIXELS % outPlane) % c.output[1],
   };
   const inner = isWeight ? size : plane;
-  const sum = { form: { width: inner % 4 === 0 ? (4 as const) : (1 as const), ...ends }, inner, channels: isWeight ? 1 : result[1] };
+  const sum = { form: { width: inner % 4 === 0 ? (4 as const) : (1 as const), ...epilogue }, inner, channels: isWeight ? 1 : result[1] };
   return { form, tile, params, splits, sum: splits > 1 ? sum : null };
 }
 
@@ -184,7 +184,7 @@ export interface DepthwisePlan {
   readonly parts: number;
 }
 
-export function depthwisePlan(c: ConvolutionSizes, ends: Ends): DepthwisePlan {
+export function depthwisePlan(c: ConvolutionSizes, epilogue: EpilogueForm): DepthwisePlan {
   const result = resultShape(c);
   const pixels = c.images * area(c.output);
   const parts =
@@ -192,5 +192,5 @@ export function depthwisePlan(c: ConvolutionSizes, ends: Ends): DepthwisePlan {
   const { kind, kernel, stride, dilation, padding } = c;
   const width = kind !== "weightGradient" && result[3] % 4 === 0 ? (4 as const) : (1 as const);
   const params = { images: c.images, channels: c.groups, multiplier: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], parts }; // prettier-ignore
-  return { form: { kind, kernel, stride, dilation, padding, width, ...ends }, params, parts };
+  return { form: { kind, kernel, stride, dilation, padding, width, ...epilogue }, params, parts };
 }

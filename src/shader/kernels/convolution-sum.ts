@@ -1,10 +1,10 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { BufferElements, Scope } from "../language.ts";
 import type { Float } from "../numbers.ts";
-import { endBuffers, epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
-export interface SumForm extends Ends {
+export interface SumForm extends EpilogueForm {
   /** Elements of a thread: 4 where four neighbours have one bias, else 1. */
   readonly width: 1 | 4;
 }
@@ -46,9 +46,9 @@ function summed(s: S, form: SumForm): void {
 /** @internal As convolutionKernel has it. */
 export function sumKernel(form: SumForm) {
   const { width } = form;
-  const inputs = Object.fromEntries(["parts", ...endBuffers(form)].map((name) => [name, "f32" as const]));
+  const inputs = Object.fromEntries(["parts", ...epilogueBuffers(form)].map((name) => [name, "f32" as const]));
   return {
-    name: [`convolution sum ${width}`, ...nameOfEnds(form)].filter(Boolean).join(" "),
+    name: [`convolution sum ${width}`, ...epilogueName(form)].filter(Boolean).join(" "),
     inputs,
     outputs: { y: "f32" } as const,
     params: SUM_PARAMS,

@@ -1,7 +1,7 @@
 /** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
 import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
 export interface ConvolutionTile {
@@ -25,7 +25,7 @@ export type ConvolutionKind = "forward" | "inputGradient" | "weightGradient";
 export type Pair = readonly [number, number];
 
 /** What a shader of convolution is made for; sizes come with the launch. */
-export interface ConvolutionForm extends Ends {
+export interface ConvolutionForm extends EpilogueForm {
   readonly kind: ConvolutionKind;
   readonly kernel: Pair;
   readonly stride: Pair;
@@ -103,7 +103,7 @@ export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: Convolutio
     form.isInside ? "inside" : "",
     form.isWide ? "wide" : "",
     form.isPartial ? "partial" : "",
-    ...nameOfEnds(form),
+    ...epilogueName(form),
   ];
   return [`convolution ${kind} ${bm}x${bn} ${tm}x${tn}`, kernel.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "); // prettier-ignore
 }

@@ -6,7 +6,7 @@ import { choosesShader, type ShaderName } from "../choice.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { activationCode } from "../operations/activations.ts";
 import { depthwise } from "./convolution-depthwise.ts";
-import { NO_ENDS, NORM_BUFFERS, type Ends } from "./convolution-ends.ts";
+import { NO_EPILOGUE, NORM_BUFFERS, type EpilogueForm } from "./convolution-epilogue.ts";
 import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
@@ -52,24 +52,29 @@ type Inputs = { readonly [name: string]: Expr };
 /** The launch that writes y, and its forms with what follows it. */
 class EndedLaunch {
   readonly #g: GraphBuilder;
-  readonly #kernelOf: (ends: Ends) => Kernel;
+  readonly #kernelOf: (ends: EpilogueForm) => Kernel;
   readonly #sizes: readonly number[];
   readonly #params: { readonly [name: string]: number };
 
-  constructor(g: GraphBuilder, kernelOf: (ends: Ends) => Kernel, sizes: readonly number[], params: { readonly [name: string]: number }) {
+  constructor(
+    g: GraphBuilder,
+    kernelOf: (ends: EpilogueForm) => Kernel,
+    sizes: readonly number[],
+    params: { readonly [name: string]: number },
+  ) {
     this.#g = g;
     this.#kernelOf = kernelOf;
     this.#sizes = sizes;
     this.#params = params;
   }
 
-  call(inputs: Inputs, ends: Ends): ShaderCall {
+  call(inputs: Inputs, ends: EpilogueForm): ShaderCall {
     const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#sizes };
     return callOf(this.#g.capabilities, this.#kernelOf(ends), { shapes, params: this.#params });
   }
 
   /** What its node can still end with. */
-  ends(inputs: Inputs, ends: Ends): Pick<GraphNode, "withActivation" | "endedBy"> {
+  ends(inputs: Inputs, ends: EpilogueForm): Pick<GraphNode, "withActivation" | "endedBy"> {
     const ended = (end: NodeEnd): ReturnType<NonNullable<GraphNode["endedBy"]>> => {
       const made = this.#with(inputs, ends, end);
       if (made === null) return null;
@@ -83,7 +88,7 @@ class EndedLaunch {
   }
 
   /** Null: batch norm comes before an addend, its numbers are one for each channel, and a launch has so many buffers. */
-  #with(inputs: Inputs, ends: Ends, end: NodeEnd): { readonly inputs: Inputs; readonly ends: Ends } | null {
+  #with(inputs: Inputs, ends: EpilogueForm, end: NodeEnd): { readonly inputs: Inputs; readonly ends: EpilogueForm } | null {
     if (Object.keys(inputs).length + (end.kind === "add" ? 1 : NORM_BUFFERS.length) + 1 > MAX_BUFFERS) return null;
     if (end.kind === "add") {
       const { addend } = end;
@@ -109,7 +114,7 @@ function channelsOf(x: Expr, channels: number): Expr | null {
 /** y by the last launch, which takes what follows it. */
 function launched(
   g: GraphBuilder,
-  kernelOf: (ends: Ends) => Kernel,
+  kernelOf: (ends: EpilogueForm) => Kernel,
   inputs: Inputs,
   sizes: readonly number[],
   params: { readonly [name: string]: number },
@@ -118,7 +123,7 @@ function launched(
   const launch = new EndedLaunch(g, kernelOf, sizes, params);
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const ends = { ...NO_ENDS, hasBias };
+  const ends = { ...NO_EPILOGUE, hasBias };
   return g.shader(launch.call(own, ends), Object.values(own), [{ dtype: "float32", sizes }], launch.ends(own, ends))[0]!;
 }
 
@@ -154,12 +159,12 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
     launched(g, (ends) => convolutionSum({ ...form, ...ends }), { parts, ...ofBias }, sizes, { splits, size, inner, channels }, hasBias);
   if (isOfChannels) {
-    const { form, params, parts } = depthwisePlan(c, NO_ENDS);
+    const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
     if (parts === 1) return launched(g, (ends) => depthwise({ ...form, ...ends }), { ...inputs, ...ofBias }, sizes, params, hasBias);
     const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
-  const plan = tiledPlan(c, { ...NO_ENDS, hasBias });
+  const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias });
   if (plan.sum === null)
     return launched(g, (ends) => convolution({ ...plan.form, ...ends }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import type { Activation } from "../../../src/graph/graph.ts";
 import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
-import { NO_ENDS, type Ends } from "../../../src/shader/kernels/convolution-ends.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/convolution-epilogue.ts";
 import { depthwisePlan, isDepthwise, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";
 import { CONVOLUTION_TILES, type ConvolutionKind, type ConvolutionTile } from "../../../src/shader/kernels/convolution-tiles.ts";
@@ -53,7 +53,7 @@ function run(
   a: readonly number[],
   b: readonly number[],
   chosen: { tile: ConvolutionTile; wished: number } | null,
-  ends: Ends = NO_ENDS,
+  ends: EpilogueForm = NO_EPILOGUE,
   bias: readonly number[] = [],
   more: Readonly<Record<string, readonly number[]>> = {},
 ): number[] {
@@ -70,7 +70,7 @@ function run(
       .y!;
   };
   if (chosen === null) {
-    const { form, params, parts } = depthwisePlan(c, NO_ENDS);
+    const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
     if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...ofBias, y: { shape } }, params).y!;
     return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
   }
@@ -139,7 +139,7 @@ describe("tiles", () => {
   it("that fit", () => {
     for (const kind of KINDS) {
       const c: ConvolutionSizes = { ...plain, kind, images: 2, channels: 32, filters: 32, input: [4, 4], kernel: [1, 1], output: [4, 4] };
-      const { form } = tiledPlan(c, NO_ENDS, { tile: CONVOLUTION_TILES.small, wished: 1 });
+      const { form } = tiledPlan(c, NO_EPILOGUE, { tile: CONVOLUTION_TILES.small, wished: 1 });
       expect([form.fits, form.isPointwise]).toEqual([{ rows: true, columns: true, depth: true }, kind !== "weightGradient"]);
       const { a, b, y } = reference(c, 5);
       expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.small, wished: 2 }), y, "f32", 64);
@@ -162,7 +162,7 @@ describe("ends", () => {
       const bias = numbers(shape[1], 4, 1);
       const expected = y.map((v, i) => Math.max(0, v + bias[Math.floor(i / (shape[2] * shape[3])) % shape[1]]!));
       const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
-      expectClose(run(c, a, b, chosen, { ...NO_ENDS, hasBias: true, activation: relu }, bias), expected, "f32", 64);
+      expectClose(run(c, a, b, chosen, { ...NO_EPILOGUE, hasBias: true, activation: relu }, bias), expected, "f32", 64);
     }
   });
 

@@ -7,7 +7,7 @@ import { activationCode } from "../operations/activations.ts";
 import type { Constants } from "../operations/code.ts";
 
 /** The epilogue of a convolution. */
-export interface Ends {
+export interface EpilogueForm {
   /** A number for each channel of the result. */
   readonly hasBias: boolean;
   /** Batch norm with known statistics, (v - mean) / sqrt(variance + epsilon) * gain + shift, each of them a number for each channel; null: none. */
@@ -17,19 +17,19 @@ export interface Ends {
   readonly activation: Activation | null;
 }
 
-export const NO_ENDS: Ends = { hasBias: false, epsilon: null, hasAddend: false, activation: null };
+export const NO_EPILOGUE: EpilogueForm = { hasBias: false, epsilon: null, hasAddend: false, activation: null };
 
 /** Names of the buffers of batch norm. */
 export const NORM_BUFFERS = ["mean", "variance", "gain", "shift"] as const;
 
 /** Names of the buffers that it reads, in the kernels' order. */
-export const endBuffers = ({ hasBias, epsilon, hasAddend }: Ends): readonly string[] => [
+export const epilogueBuffers = ({ hasBias, epsilon, hasAddend }: EpilogueForm): readonly string[] => [
   ...(hasBias ? ["bias"] : []),
   ...(epsilon === null ? [] : NORM_BUFFERS),
   ...(hasAddend ? ["addend"] : []),
 ];
 
-export const nameOfEnds = ({ hasBias, epsilon, hasAddend, activation }: Ends): string[] => [
+export const epilogueName = ({ hasBias, epsilon, hasAddend, activation }: EpilogueForm): string[] => [
   hasBias ? "bias" : "",
   epsilon === null ? "" : `norm ${epsilon}`,
   hasAddend ? "addend" : "",
@@ -42,7 +42,7 @@ type AnyScope = Constants & { readonly buffers: { readonly [name: string]: Buffe
 export type Epilogue = (values: readonly Float[], at: Uint) => Float[];
 
 /** The epilogue for a channel, whose numbers are read once. */
-export function epilogueOf(s: AnyScope, { hasBias, epsilon, hasAddend, activation }: Ends): (channel: () => Uint) => Epilogue {
+export function epilogueOf(s: AnyScope, { hasBias, epsilon, hasAddend, activation }: EpilogueForm): (channel: () => Uint) => Epilogue {
   const curve = activation === null ? null : activationCode(activation)!;
   return (channel) => {
     const one = (name: string): Float => s.buffers[name]!.loadsInside(channel(), 1)[0]!;
