@@ -22,6 +22,11 @@ constexpr uint64_t kTransferSlot = uint64_t{0xd1} << 48;
 constexpr uint64_t kWatchSlot = uint64_t{0xd2} << 48;
 // Between noticing that a rank has ended and closing one's own connections: the others notice the same rank meanwhile, not this one.
 constexpr auto kNotice = std::chrono::milliseconds(100);
+// A watch may be slower than the collective that fails of the same connection.
+constexpr auto kWatched = std::chrono::milliseconds(500);
+constexpr auto kFarewell = std::chrono::milliseconds(500);
+// What a rank sends to the others' watches before it closes its connections: this, or the rank that it closes them for.
+constexpr int32_t kLeaves = -1;
 constexpr auto kForever = std::chrono::hours(24 * 365);
 
 // Gloo knows an element's type by its size alone.
@@ -110,7 +115,7 @@ void GlooGroup::Fail(Work& work, const std::string& message) {
     else if (peer >= 0 || Contains(message, "onnect") || Contains(message, "closure")) reason = "connection";
     // The watch of a rank that ended sees it at the same time as this thread.
     if (reason == "connection" && lost_ < 0)
-      changed_.wait_for(held, std::chrono::milliseconds(200), [&] { return lost_ >= 0 || is_closing_; });
+      changed_.wait_for(held, kWatched, [&] { return lost_ >= 0 || is_closing_; });
     if (reason == "connection" && lost_ >= 0) peer = lost_;
     is_first = !is_broken_ && reason != "closed";
     if (is_first) {
@@ -122,8 +127,27 @@ void GlooGroup::Fail(Work& work, const std::string& message) {
   work.End(message, reason, peer);
   // The other ranks would wait for this one until their time is over.
   if (!is_first) return;
+  if (reason == "connection" && peer >= 0) SayWhy(peer);
   std::this_thread::sleep_for(kNotice);
   context_->Abort();
+}
+
+void GlooGroup::SayWhy(int32_t why) {
+  {
+    std::lock_guard<std::mutex> held(lock_);
+    if (!is_watched_ || has_said_) return;
+    has_said_ = true;
+  }
+  for (int i = 0; i < context_->size; i++) {
+    if (i == context_->rank) continue;
+    try {
+      const auto buffer = context_->createUnboundBuffer(&why, sizeof why);
+      buffer->send(i, kWatchSlot);
+      buffer->waitSend(nullptr, kFarewell);
+    } catch (const std::exception&) {
+      // It has left already.
+    }
+  }
 }
 
 void GlooGroup::Compare(Work& work) {
@@ -259,15 +283,21 @@ void GlooGroup::Transfer(std::shared_ptr<Work> work) {
 }
 
 void GlooGroup::Watch(std::function<void(int rank)> lost) {
+  {
+    std::lock_guard<std::mutex> held(lock_);
+    is_watched_ = true;
+  }
   for (int i = 0; i < context_->size; i++) {
     if (i == context_->rank) continue;
     threads_.emplace_back([this, i, lost] {
-      char byte = 0;
+      int32_t why = i;
       try {
-        const auto buffer = context_->createUnboundBuffer(&byte, 1);
+        const auto buffer = context_->createUnboundBuffer(&why, sizeof why);
         buffer->recv(i, kWatchSlot);
-        // It left by Close().
-        if (buffer->waitRecv(nullptr, kForever)) return;
+        buffer->waitRecv(nullptr, kForever);
+        if (why == kLeaves) return;
+        // It says which rank it lost; this one is there.
+        if (why < 0 || why >= context_->size || why == context_->rank) why = i;
       } catch (const std::exception& error) {
         // Ended by this rank itself.
         if (Contains(error.what(), "Application timeout")) return;
@@ -276,7 +306,7 @@ void GlooGroup::Watch(std::function<void(int rank)> lost) {
         std::lock_guard<std::mutex> held(lock_);
         if (is_closing_ || is_broken_) return;
       }
-      lost(i);
+      lost(why);
     });
   }
 }
@@ -298,33 +328,25 @@ void GlooGroup::Break(std::chrono::steady_clock::time_point when) {
     broken_by_ = "rank " + std::to_string(lost_) + " of the group has ended, or has closed its connections after an error of its own";
     broken_reason_ = "connection";
   }
+  SayWhy(lost_);
   context_->Abort();
 }
 
 void GlooGroup::Close(bool is_clean) {
+  int lost;
   {
     std::unique_lock<std::mutex> held(lock_);
     if (is_closing_) return;
     is_closing_ = true;
+    lost = lost_;
     if (is_broken_) {
       is_clean = false;
       changed_.wait_for(held, kNotice, [] { return false; });
     }
   }
   changed_.notify_all();
-  if (is_clean && !threads_.empty()) {
-    for (int i = 0; i < context_->size; i++) {
-      if (i == context_->rank) continue;
-      try {
-        char byte = 1;
-        const auto buffer = context_->createUnboundBuffer(&byte, 1);
-        buffer->send(i, kWatchSlot);
-        buffer->waitSend(nullptr, std::chrono::milliseconds(500));
-      } catch (const std::exception&) {
-        // It has left already.
-      }
-    }
-  }
+  if (lost >= 0) SayWhy(lost);
+  else if (is_clean) SayWhy(kLeaves);
   context_->Abort();
   if (thread_.joinable()) thread_.join();
   for (std::thread& thread : threads_) thread.join();

@@ -29,6 +29,8 @@ class GlooGroup : public Group {
   void Execute(Work& work);
   void Compare(Work& work);
   void Fail(Work& work, const std::string& message);
+  // Tells the watches of the others, once, which rank this one ends for, or that it leaves.
+  void SayWhy(int32_t why);
 
   const std::shared_ptr<Context> context_;
   // Of the base's state, too.
@@ -37,6 +39,8 @@ class GlooGroup : public Group {
   std::vector<std::thread> threads_;
   std::thread thread_;
   int running_ = 0;
+  bool is_watched_ = false;
+  bool has_said_ = false;
 };
 
 }  // namespace dxtensor::distributed

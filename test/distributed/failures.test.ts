@@ -51,6 +51,32 @@ await d.destroyProcessGroup();`,
     }
   });
 
+  it("a rank that was stopped while another one ended, and all others after it, names the first", { timeout: 60_000 }, async () => {
+    for (const call of ["await d.allReduce(dx.ones([300_000]))", "ddp.forward(dx.ones([8, 4])).sum().backward()"]) {
+      const ends = await runRanks(
+        3,
+        `import { readFileSync } from "node:fs";
+await init();
+const ddp = d.distributedDataParallel(dx.nn.linear(4, 4));
+const pids = (await d.allGather(dx.tensor([process.pid], { dtype: "int32" }))).map((t) => t.itemSync());
+const isStopped = () => readFileSync("/proc/" + pids[2] + "/stat", "utf8").split(") ")[1][0] === "T";
+if (rank === 1) {
+  while (!isStopped()) await new Promise((done) => setTimeout(done, 5));
+  process.kill(process.pid, "SIGKILL");
+}
+if (rank === 2) process.kill(process.pid, "SIGSTOP");
+tell(await error(async () => { for (;;) { ${call}; } }));
+await d.destroyProcessGroup();
+if (rank === 0) process.kill(pids[2], "SIGCONT");`,
+      );
+      for (const rank of [0, 2]) {
+        const { status, stderr, told } = ends[rank]!;
+        expect([call, rank, status, stderr]).toEqual([call, rank, 0, ""]);
+        expect([call, told[0]]).toEqual([call, expect.objectContaining({ reason: "connection", rank, peer: 1 })]);
+      }
+    }
+  });
+
   it.each([
     ["shape", "d.allReduce(dx.ones([4 + (rank === 1)]))", "allReduce(sum) of float32[5]"],
     ["dtype", 'd.allReduce(dx.ones([4]).to(rank === 1 ? "int8" : "float32"))', "allReduce(sum) of int8[4]"],
