@@ -114,8 +114,7 @@ void GlooGroup::Fail(Work& work, const std::string& message) {
     else if (Contains(message, "imed out")) reason = "timeout";
     else if (peer >= 0 || Contains(message, "onnect") || Contains(message, "closure")) reason = "connection";
     // The watch of a rank that ended sees it at the same time as this thread.
-    if (reason == "connection" && lost_ < 0)
-      changed_.wait_for(held, kWatched, [&] { return lost_ >= 0 || is_closing_; });
+    if (reason == "connection" && lost_ < 0) changed_.wait_for(held, kWatched, [&] { return lost_ >= 0 || is_closing_; });
     if (reason == "connection" && lost_ >= 0) peer = lost_;
     is_first = !is_broken_ && reason != "closed";
     if (is_first) {
