@@ -21,7 +21,12 @@ const shared = [
   "ops",
   "optim",
   "shader",
-].map((folder) => `test/${folder}/**/*.test.ts`);
+  "models",
+  "onnx",
+  "properties",
+  "io/{gguf,npy,npz,tfjs,wav}",
+  "data/augment",
+].map((folder) => `test/${folder}/**/!(hostile|intermediates|lifecycle).test.ts`);
 
 /** Files with processes of their own first, for they take longest; then those that share: one after the other in one worker. */
 class Sequencer extends BaseSequencer {

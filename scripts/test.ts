@@ -24,8 +24,8 @@ const programs: readonly (readonly [name: string, args: readonly string[]])[] = 
   ["dml_stress", ["--software", join(release, softwareName())]],
 ];
 
-/** Of the comparison of kernels' long cases every third, and fewer random ones. */
-const short = ["--rounds", "60", "--every", "3"];
+/** Of the comparison of kernels' long cases every sixth, and fewer random ones. */
+const short = ["--rounds", "40", "--every", "6"];
 
 async function runNative(isWhole: boolean) {
   const counts = [];

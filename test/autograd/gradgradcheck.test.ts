@@ -115,7 +115,7 @@ eachDevice("second gradients agree with finite differences", (device) => {
         () => {
           // Packed, and every third row of fewer than 40 elements one of the others, unless all are asked for: time grows with their square.
           const isSmall = shapes.reduce((n, shape) => n + shape.reduce((a, b) => a * b, 1), 0) < 40;
-          const others = isWhole ? LAYOUTS.slice(1) : i % 3 === 0 && isSmall ? [LAYOUTS[1 + ((i / 3) % 2)]!] : [];
+          const others = isWhole ? LAYOUTS.slice(1) : i % 5 === 0 && isSmall ? [LAYOUTS[1 + ((i / 5) % 2)]!] : [];
           for (const [layout, make] of [LAYOUTS[0]!, ...others]) {
             if (layout === "expanded" && TIES.test(name)) continue;
             const made = shapes.map((shape) => make(shape));

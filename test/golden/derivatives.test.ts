@@ -39,10 +39,10 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
     clean(
       device,
       () => {
-        // Every seventh operation of each record, others in each, unless all are requested or counted.
+        // Every tenth operation of each record, others in each, unless all are requested or counted.
         const updates = process.env.DXTENSOR_UPDATE === "1";
         const all = [...new Set([...differentiableCases().values()].map(({ op }) => op))].toSorted();
-        const ops = new Set(updates ? all : share(all, 7, 2 * records.indexOf(record)));
+        const ops = new Set(updates ? all : share(all, 10, 2 * records.indexOf(record)));
         const { asked, differences } = judge(record, (op) => ops.has(op));
         const listed = Object.fromEntries(
           known[record].flatMap(({ operations }) => Object.entries(operations)).filter(([op]) => isWhole || updates || ops.has(op)),

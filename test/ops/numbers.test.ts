@@ -145,7 +145,7 @@ eachMode("a number near its dtype's limits", (device, mode) => {
       let cases = 0;
       for (const [short, list] of Object.entries(recorded[name]!))
         // Compiled, every second number unless all are asked for.
-        for (const [text, expected] of share(list, mode.name === "compiled" ? 4 : 2)) {
+        for (const [text, expected] of share(list, mode.name === "compiled" ? 6 : 3)) {
           const v = numberOf(text);
           const x = dx.tensor(short === "bool" ? [1, 0] : [1, 2], { dtype: NAMES[short]! });
           const run = (): dx.Tensor => mode.run((t) => CALLS[name]!(t!, v), x);

@@ -132,7 +132,7 @@ describe.skipIf(!devices.includes("cpu"))("a training that is killed", () => {
       ...writes.map((call) => [call, "half"] as const),
     ];
     const left = new Set<number>();
-    for (const [call, kind] of share(points, 24, 3)) {
+    for (const [call, kind] of share(points, 36, 3)) {
       const folder = join(root, `call-${call}-${kind}`);
       cpSync(start, folder, { recursive: true });
       expect([call, kind, (await run(folder, UNTIL, [call, kind, SAVE])).signal]).toEqual([call, kind, "SIGKILL"]);

@@ -112,7 +112,7 @@ eachMode("a recurrent layer compared with float64", (_, mode) => {
   // Every third, others of each kind and in each mode, unless all are asked for.
   const modeIndex = mode.name === "compiled" ? 1 : 0;
   for (const [k, kind] of KINDS.entries())
-    for (const options of share([...CASES, ...(kind === "lstm" ? PROJECTED : [])], 3, k + modeIndex))
+    for (const options of share([...CASES, ...(kind === "lstm" ? PROJECTED : [])], 5, k + modeIndex))
       test(`${kind} ${JSON.stringify(options)}`, () => {
         const n = networkOf(kind, options);
         const { dtype = "float32" } = options as Options;
