@@ -2,11 +2,11 @@
  * Every operation with axes of any size: eager calls are compared with compiled ones of one program for each bucket, forward and with gradients, for sizes that
  * are larger and smaller than those before. The lists say which operations are recorded for each size instead.
  */
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { isFloat } from "../../src/core/dtype.ts";
 import { lowerings } from "../../src/verify/cases/lowerings.ts";
-import { eachDevice } from "../device.ts";
+import { checkIndices, eachDevice } from "../device.ts";
 import { isWhole, share } from "../share.ts";
 import { casesOf, partCases, type SizedCase } from "./dynamic-cases.ts";
 
@@ -142,6 +142,11 @@ function judged(cases: readonly SizedCase[]): string[] {
 }
 
 eachDevice("operations with dynamic sizes", () => {
+  // Smaller sizes leave indices of the samples out of range, where results are undefined: eager calls refuse them on every device.
+  let restore: () => void;
+  beforeAll(() => void (restore = checkIndices()));
+  afterAll(() => restore());
+
   it("parts of axes, writes, and sizes as numbers", { timeout: 600_000 }, () => {
     const recorded = judged(share(partCases(), 8));
     expect(recorded.filter((name) => !PARTS_RECORDED.includes(name))).toEqual([]);

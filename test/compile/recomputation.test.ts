@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, isMicrosoft, numbers } from "../device.ts";
 import { leaf } from "../gradgrad.ts";
-import { expectClose } from "../tolerance.ts";
+import { expectClose, ofLargest, toleranceOf } from "../tolerance.ts";
 import { isExact } from "./as-eager.ts";
 
 const MEGABYTE = 2 ** 20;
@@ -41,11 +41,16 @@ eachDevice("checkpoint in compiled functions", (device) => {
     dx.rand([1]).dispose();
     return clean(device, body, { collect: true });
   };
-  // A graph of Microsoft's library chooses its kernels by its neighbours.
-  const same = (found: dx.Tensor, want: dx.Tensor): void =>
-    isMicrosoft(device)
-      ? expectClose(found, numbers(want), isExact(device) ? undefined : { rtol: 1e-5, atol: 1e-6 })
-      : expect(numbers(found)).toEqual(numbers(want));
+  /**
+   * A graph of Microsoft's library chooses its kernels by its neighbours, and a block that is computed again is fused with other neighbours than the
+   * first time. Checkpoints promise the same functions with the same random numbers, not the same bits.
+   */
+  const same = (found: dx.Tensor, want: dx.Tensor, dtype: "float16" | "float32" = "float32"): void => {
+    const expected = numbers(want);
+    if (isMicrosoft(device) || !isExact(device))
+      expectClose(found, expected, dtype === "float16" ? toleranceOf(dtype) : ofLargest(expected));
+    else expect(numbers(found)).toEqual(expected);
+  };
 
   test(
     "a training step keeps the inputs of each block, and one block's tensors at a time",
@@ -106,7 +111,8 @@ eachDevice("checkpoint in compiled functions", (device) => {
     "writes in place, several results, views, empty tensors, NaN, float16, calls in calls, and two passes",
     alone(() => {
       const state = dx.zeros([3]);
-      const bodies: readonly ((x: dx.Tensor) => dx.Tensor)[] = [
+      const inHalves: Body = (x) => x.to("float16").sin().exp().to("float32").tanh();
+      const bodies: readonly Body[] = [
         (x) => {
           const h = x.mul(2);
           h.sin_().mul_(x);
@@ -117,7 +123,7 @@ eachDevice("checkpoint in compiled functions", (device) => {
         (x) => dx.max(x.sin(), 1).values.square().tanh(),
         (x) => dx.split(x.exp().transpose(0, 1), 2, 0)[0]!.reshape([-1]).tanh(),
         (x) => dx.cat([x.narrow(0, 0, 0).exp().tanh(), x.tanh().exp()], 0),
-        (x) => x.to("float16").sin().exp().to("float32").tanh(),
+        inHalves,
         (x) => dx.checkpoint((h: dx.Tensor) => dx.checkpoint((g: dx.Tensor) => g.tanh().exp(), h.sin()).mul(h), x.tanh()),
         (x) => x.mul(dx.rand([3, 4])).tanh().mul(dx.bernoulli(dx.full([3, 4], 0.5))), // prettier-ignore
         (x) => {
@@ -142,7 +148,7 @@ eachDevice("checkpoint in compiled functions", (device) => {
           dx.manualSeed(2);
           return [0, 1, 2].flatMap(() => [...twice(x), dx.grad(forward(x), [x])[0]]);
         });
-        results[0]!.forEach((g, i) => same(g, results[1]![i]!));
+        results[0]!.forEach((g, i) => same(g, results[1]![i]!, body === inHalves ? "float16" : "float32"));
       }
     }),
   );
@@ -183,10 +189,13 @@ test("the workspace of a step that is one graph", () =>
     () => {
       const block: Body = (x) => x.sin().cos().exp().sin().cos().tanh().mul(x);
       const [saving, plain] = [true, false].map((saves) => {
-        const step = dx.compile((x: dx.Tensor) => {
-          const y = Array.from({ length: 6 }).reduce<dx.Tensor>((h) => (saves ? dx.checkpoint(block, h) : block(h)), x);
-          return dx.grad(y.sum(), [x])[0];
-        });
+        const step = dx.compile(
+          (x: dx.Tensor) => {
+            const y = Array.from({ length: 6 }).reduce<dx.Tensor>((h) => (saves ? dx.checkpoint(block, h) : block(h)), x);
+            return dx.grad(y.sum(), [x])[0];
+          },
+          { fuse: "off" },
+        );
         const grad = step(dx.full([512, 512], 0.3, { requiresGrad: true }));
         return { first: grad.flatten().slice(0, 0, 4), ...step.explain() };
       });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../device.ts";
-import { expectClose } from "../tolerance.ts";
+import { expectClose, ofLargest } from "../tolerance.ts";
 import { expectRecorded } from "./recorded.ts";
 
 type T = dx.Tensor;
@@ -92,9 +92,10 @@ eachDevice("scan", (device) => {
     const compiled = dx.compile(fn);
     for (const sign of [1, -1]) {
       const xs = (): T => dx.tensor([[1, 0.5], [-1, -2], [0.25, 3]], { requiresGrad: true }).mul(sign).detach().requiresGrad_(); // prettier-ignore
-      const want = fn(xs());
+      const want = fn(xs()).map(numbers);
+      // One element of the second derivatives cancels to a ten-thousandth of its terms; PyTorch in float64 has -0.00106979 there.
       compiled(xs()).forEach((t, i) => {
-        expectClose(t, numbers(want[i]!));
+        expectClose(t, want[i], ofLargest(want[i]!));
       });
     }
     expect(compiled.programs).toBe(1);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
+import { expectClose } from "../tolerance.ts";
 
 const { data, io } = dx;
 
@@ -62,7 +63,9 @@ test("gzip files: read, and never more than the header says", async () => {
     );
     await writeFile(join(folder, "t10k-labels-idx1-ubyte.gz"), gzipSync(idx(0x08, [1], [7])));
     const [image, label] = (await data.mnist(folder, { train: false })).tensors;
-    expect([image.shape, await image.sum().item(), await label.toArray()]).toEqual([[1, 1, 28, 28], 784, [7]]);
+    expect([image.shape, await label.toArray()]).toEqual([[1, 1, 28, 28], [7]]);
+    // Direct3D's division may miss the last bit: 255 / 255 is not 1 on each GPU.
+    expectClose(image, new Array<number>(784).fill(1));
     await expect(data.mnist(folder)).rejects.toThrow(/train-images-idx3-ubyte/);
   } finally {
     await rm(folder, { recursive: true });
