@@ -44,7 +44,7 @@ const testMapsOnly = {
   },
 };
 
-/** The licences of the packages that the bundle contains. */
+/** The licences of the packages that the bundle contains. Throws ScriptError for one with machine code, which no bundle has. */
 function licencesOf(output: readonly (OutputAsset | OutputChunk)[]): string {
   const ids = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
   const folders = new Set(
@@ -53,7 +53,14 @@ function licencesOf(output: readonly (OutputAsset | OutputChunk)[]): string {
   return [...folders]
     .toSorted()
     .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const { name, version, license, optionalDependencies = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const machineCode = Object.keys(optionalDependencies).find((dependency) => dependency.includes("-linux-x64"));
+      if (machineCode !== undefined)
+        throw new ScriptError(
+          "MACHINE_CODE",
+          `A test needs ${name}, which needs ${machineCode}.`,
+          "scripts/lib/bundled-files.ts leaves such tests out",
+        );
       const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
       return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
     })

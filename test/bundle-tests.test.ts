@@ -41,6 +41,9 @@ describe.runIf(isWhole)("bundled tests", () => {
   it("hold what tests the library, and name what tests the repository", () => {
     expect(manifest.files).toContain("test/golden/eager-1.test.mjs");
     expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "reads scripts/run.mjs" });
+    expect(manifest.leftOut).toContainEqual({ file: "test/peers/images.test.ts", reason: "needs sharp, which is machine code" });
+    expect(manifest.leftOut).toContainEqual({ file: "test/telemetry/message.test.ts", reason: "reads docs" });
+    expect(manifest.leftOut).toContainEqual({ file: "test/telemetry/resolve.test.ts", reason: "reads dist/telemetry/resolve.js" });
     expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/core/tensor.test.ts");
   });
 
@@ -54,6 +57,15 @@ describe.runIf(isWhole)("bundled tests", () => {
     const part = checkReports(done.stdout, "stdout").parts[""]!;
     expect(part).toMatchObject({ device: { name: "cpu" }, versions: { node: process.version }, sets: [], only: null });
     expect(part.outside).toMatchObject({ files: ["test/core/print.test.mjs"], passed: summary.passed, failed: 0 });
+  });
+
+  // Those that open files, or start threads and processes.
+  it("pass without the repository around them", { timeout: 600_000 }, async () => {
+    const folders = ["data", "distributed", "native", "peers", "telemetry", "windows"].flatMap((name) => ["--filter", `test/${name}/`]);
+    const done = await run([...folders, "--jobs", "2", "--json"]);
+    const { summary, tests } = (JSON.parse(done.stdout) as Report).results;
+    expect(tests.filter(({ status }) => status === "failed").map(({ name, message }) => `${name}: ${message}`)).toEqual([]);
+    expect(summary.passed).toBeGreaterThan(300);
   });
 
   it("end with the counts and status 1 where tests fail, and say why", async () => {
