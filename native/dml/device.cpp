@@ -463,6 +463,8 @@ TimingResult Device::StopTiming() {
   return WithInterfaces([&]() -> TimingResult {
     if (!timing_) throw Failure(FailureKind::Invalid, "stopTiming: the device is not timed");
     CheckAlive();
+    // Where this fails, as on a held device, the timing goes on.
+    queue_->Wait();
     queue_->Time(nullptr);
     queue_->Wait();
     std::unique_ptr<Timing> timing = std::move(timing_);

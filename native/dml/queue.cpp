@@ -327,6 +327,7 @@ void Queue::Process(Task& task) {
     case Task::Kind::Time:
       // Lists that are open have what they were begun with.
       Submit();
+      if (timing_) timing_->ForgetAll();
       timing_ = task.timing;
       recorder_.Time(timing_);
       break;
@@ -365,6 +366,7 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::Copy:
     case Task::Kind::Upload: break;
     case Task::Kind::Time:
+      if (timing_) timing_->DropAll();
       timing_ = task.timing;
       recorder_.Time(timing_);
       break;

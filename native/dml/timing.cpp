@@ -1,6 +1,7 @@
 #include "timing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "context.h"
 #include "failure.h"
@@ -101,6 +102,19 @@ void Timing::Drop(const Program* program) {
     if (seen.program == program) seen.program = nullptr;
 }
 
+void Timing::ForgetAll() {
+  for (Seen& seen : seen_) {
+    if (!seen.program) continue;
+    const Program& program = *std::exchange(seen.program, nullptr);
+    result_.programs.push_back({seen.work, KernelsOfProgram(program)});
+    TakeProgramTimes(program, false);
+  }
+}
+
+void Timing::DropAll() {
+  for (Seen& seen : seen_) seen.program = nullptr;
+}
+
 std::vector<UINT64> Timing::Ticks() const {
   std::vector<UINT64> ticks(resolved_);
   for (size_t at = 0; at < resolved_; at += kChunk) {
@@ -132,8 +146,6 @@ TimingResult Timing::Result() {
       result_.dispatches.push_back({static_cast<uint32_t>(w), static_cast<uint32_t>(i), Ms(work.begin), Ms(work.end),
                                     ms(ticks[work.stamp + 2 * i]), ms(ticks[work.stamp + 2 * i + 1])});
   }
-  for (const Seen& seen : seen_)
-    if (seen.program) result_.programs.push_back({seen.work, KernelsOfProgram(*seen.program)});
   return std::move(result_);
 }
 

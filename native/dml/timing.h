@@ -49,8 +49,11 @@ class Timing {
   void Forget(const Program* program);
   // The same after the device has failed, which is asked nothing any more.
   void Drop(const Program* program);
+  // The device is done with what was stamped. No program is known afterwards: the queue thread tells of none that is destroyed.
+  void ForgetAll();
+  void DropAll();
 
-  // When the device is done.
+  // After ForgetAll.
   TimingResult Result();
 
  private:

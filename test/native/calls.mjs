@@ -6,7 +6,8 @@ import { createRequire } from "node:module";
 const [addon, software, firstSeed, times, library] = process.argv.slice(2);
 const binding = createRequire(import.meta.url)(addon);
 const PATHS = { folders: [], software, simulate: "uhd-630@5.0" };
-const LIMIT = 64 << 20;
+/** Of every device here. By default a device has all memory, and is waited for during ten minutes after an injected "hang". */
+const OPTIONS = { memoryLimitInBytes: 64 << 20, timeoutInMs: 200 };
 const KINDS = new Set(["load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid"]);
 
 /** mulberry32: integers below `below`. */
@@ -228,9 +229,9 @@ const args = {
   lapackCall: () => [lapack, ...one(routines)()],
   load: () => [one(["software", "gpu"]), { ...PATHS, folders: ["/nowhere"] }],
   adapters: () => [one(["software", "gpu"])],
-  openDevice: () => ["software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],
+  openDevice: () => ["software", cpu, OPTIONS],
   closeDevice: () => [state.device],
-  setDeviceOptions: () => [state.device, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],
+  setDeviceOptions: () => [state.device, OPTIONS],
   run: () => [one(state.programs) ?? 0, owner(), buffer(), buffer()],
   execute: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, one([0, buffer()]), 0, one([0, buffer()]), 0), owners(1)],
   record: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, buffer(), 0, buffer(), 0), 1 + next(4)],
@@ -242,7 +243,7 @@ const args = {
   },
   profile: () => [one(state.recordings) ?? 0],
   release: () => [buffer()],
-  allocate: () => [state.device, next(50) === 0 ? next(LIMIT) : SIZE * next(40), owner(), next(2) === 0],
+  allocate: () => [state.device, next(50) === 0 ? next(OPTIONS.memoryLimitInBytes) : SIZE * next(40), owner(), next(2) === 0],
   upload: () => [state.device, new Float32Array(next(4) === 0 ? next(1 << 19) : FLOATS), owner()],
   write: () => [buffer(), 16 * next(4), new Uint8Array(next(200))],
   copy: () => [buffer(), 16 * next(4), buffer(), 16 * next(4), next(SIZE)],
@@ -283,7 +284,9 @@ const after = {
   backendOpen: ({ device }) => keep(outside.devices, device),
   backendAllocate: (handle) => keep(outside.memories, handle),
   backendPrepare: (handle) => handle > 0 && keep(outside.operations, handle),
-  openDevice: ({ id }) => state.opened.push(id),
+  openDevice: ({ id }) => binding.setDeviceOptions(keep(state.opened, id), OPTIONS),
+  // Whatever was taken: limits that are absent are the defaults.
+  setDeviceOptions: (_, [id]) => binding.setDeviceOptions(id, OPTIONS),
   run: (handle) => keep(state.buffers, handle),
   allocate: (handle) => keep(state.buffers, handle),
   upload: (handle) => keep(state.buffers, handle),
@@ -349,15 +352,6 @@ function act() {
   return one([undefined, {}]);
 }
 
-function isLimited(options) {
-  try {
-    const limit = options.memoryLimitInBytes;
-    return typeof limit !== "number" || (limit > 0 && limit <= LIMIT);
-  } catch {
-    return true;
-  }
-}
-
 function call() {
   // Closing and faults are rare, so that there is something to work with.
   const isRare = (n) => (n.startsWith("backend") ? library === undefined || /Close|Open/.test(n) : /closeDevice|injectFault|hold/.test(n));
@@ -369,9 +363,6 @@ function call() {
       if (values.length === 0 || next(10) === 0) values = values.slice(0, next(values.length + 1));
       else values[next(values.length)] = changed(one(values));
     }
-  // Large memory is allowed to be had where nobody limits it: not here.
-  if (name === "openDevice" && !isLimited(values[2])) return;
-  if (name === "setDeviceOptions" && !isLimited(values[1])) return;
   counts.calls++;
   let result;
   try {
@@ -390,7 +381,7 @@ let cpu = 0;
 function reopen() {
   closeAll();
   for (const list of [state.buffers, state.programs, state.recordings]) list.length = 0;
-  state.device = binding.openDevice("software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }).id;
+  state.device = binding.openDevice("software", cpu, OPTIONS).id;
   for (let i = 0; i < 8; i++) state.buffers.push(binding.allocate(state.device, 2 * SIZE, owner()));
   state.programs.push(binding.createProgram(state.device, good()));
 }
@@ -408,7 +399,7 @@ function closeAll() {
 /** After all that a sum is right. */
 function verify() {
   closeAll();
-  state.device = binding.openDevice("software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 60_000 }).id;
+  state.device = binding.openDevice("software", cpu, { ...OPTIONS, timeoutInMs: 60_000 }).id;
   const numbers = Float32Array.from({ length: FLOATS }, (_, i) => i);
   const [a, b] = [binding.upload(state.device, numbers, state), binding.upload(state.device, numbers, state)];
   const out = binding.run(binding.createProgram(state.device, { ...good(), scratch: 0, dispatchables: [add()], steps: good().steps.slice(0, 1) }), state, a, b);
