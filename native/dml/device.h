@@ -105,7 +105,6 @@ class Device {
   void Finish();
 
  private:
-  class Uploads;
   Device(const Runtime& runtime, const Adapter& adapter, const Options& options);
   bool IsRemovedOf(RuntimeKind kind, const Adapter& adapter) const;
   void LetGo();
@@ -116,7 +115,6 @@ class Device {
   void InitialiseProgram(Program& program);
   // Reads in pieces, several of them at once; each is taken on this thread, in their order.
   void ReadPieces(Address from, uint64_t size, const std::function<void(uint64_t at, const uint8_t* memory, uint64_t part)>& take);
-  void WaitForStaging(StagingPool& staging, uint64_t size);
   void ReceivePiece(Device& sender, Address from, Address to, uint64_t size);
   void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);

@@ -24,7 +24,8 @@ namespace {
 // Under the first size waking a thread costs more than it copies; parts are large enough to stream, and small enough to share.
 constexpr size_t kMinSize = 1 << 20, kPart = 512 << 10, kHugePage = 2 << 20;
 constexpr unsigned kMaxThreads = 12;
-// A transfer's next piece comes soon: a thread looks for it so often before it sleeps. A thread without work ends.
+// A transfer's next piece comes soon: a thread without work checks for one kPolls times, with a pause after each, before it sleeps. After
+// kIdle without work it ends.
 constexpr int kPolls = 400;
 constexpr auto kIdle = std::chrono::milliseconds(500);
 
