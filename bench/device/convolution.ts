@@ -171,7 +171,7 @@ function shaderOf(made: Described, shape: (params: Numbers) => readonly number[]
       threads: made.threads,
       groups: (_: unknown, params: Numbers) => groups(params),
     };
-    found = dx.shader(spec, (s) => made.body(s)) as unknown as ShaderOfTensors;
+    found = dx.shader(spec, (s) => made.body(s));
     shaders.set(made.name, found);
   }
   return found;

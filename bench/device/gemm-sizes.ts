@@ -66,13 +66,16 @@ export async function measureGemms(
           name: `product ${tileName}${isWhole ? " whole" : ""}`,
           inputs: { a: "float32", b: "float32" },
           outputs: { c: { dtype: "float32", shape: () => [...sizes] } },
-          params: { strideA: "u32", strideB: "u32" },
+          params: { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32" },
           threads: threadsOfTile(tile),
           groups: () => groupsOfTile(tile, sizes),
         },
-        (s) => gemmBody(s as unknown as Parameters<Gemm["gemmBody"]>[0], tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
+        (s) => gemmBody(s, tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
       );
-      await measure(`${tileName}${isWhole ? "" : ", guarded"}`, (x, y) => shader({ a: x, b: y }, { strideA: m * k, strideB: k * n }).c);
+      await measure(
+        `${tileName}${isWhole ? "" : ", guarded"}`,
+        (x, y) => shader({ a: x, b: y }, { alpha: 1, beta: 0, strideA: m * k, strideB: k * n }).c,
+      );
     }
     await dx.synchronize(device);
     const flop = 2 * (batch ?? 1) * m * n * k;

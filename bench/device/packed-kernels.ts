@@ -183,8 +183,8 @@ export async function measureProducts(
                     threads: t,
                     groups: () => Math.ceil(n / rowsOfGroup(tile)),
                   },
-                  (s) => packedBody(s as unknown as Parameters<Kernels["packedBody"]>[0], form, tile),
-                ) as unknown as (inputs: Readonly<Record<string, dx.Tensor>>) => { readonly y: dx.Tensor };
+                  (s) => packedBody(s, form, tile),
+                );
                 const one = (a: dx.Tensor, w: (typeof all)[number]): dx.Tensor =>
                   shader({ x: a, codes: w.codes, scales: w.scales, ...(w.minima === null ? {} : { minima: w.minima }) }).y;
                 const y = one(x, first);

@@ -8,8 +8,6 @@ interface Unguarded {
 }
 const unguarded = (x: unknown): Unguarded => x as Unguarded;
 
-type Floats = dx.BufferElements<"f32">;
-
 /** "wide" moves 16 aligned bytes a thread at once, as a structure or a texel; "words" 4 bytes, contiguous. */
 export type Form = "wide" | "words";
 
@@ -49,7 +47,7 @@ export function sumOf(count: number, { form, depth, threads }: Flat): (x: readon
   const inputs: { readonly [name: string]: "float32" } = Object.fromEntries(names.map((name) => [name, "float32"]));
   const width = widthOf(form);
   const sum = dx.shader({ name: `sum${count}`, inputs, outputs: { y: "float32" }, threads, each: width * depth }, (s) => {
-    const from = names.map((name) => s.buffers[name] as unknown as Floats);
+    const from = names.map((name) => s.buffers[name]!);
     const { y } = s.buffers;
     const first = s.group.mul(threads * width * depth).add(s.local.mul(width));
     const offsets = Array.from({ length: depth }, (_, i) => first.add(i * threads * width));

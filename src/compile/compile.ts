@@ -33,7 +33,7 @@ import type { Executable } from "./schedule.ts";
 import { Recordings } from "./recordings.ts";
 import { newRecorded, type Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
-import { Tuner, type CompileOf, type TuneOptions } from "./tuner.ts";
+import { Tuner, type TuneOptions } from "./tuner.ts";
 import { shaderMode } from "../shader/choice.ts";
 import { choosingBy } from "../shader/shader-forms.ts";
 
@@ -327,8 +327,7 @@ export class CompiledFunction {
   #tuner(native: NativeDevice): Tuner | null {
     const { tune = false, regions, fuse } = this.#options;
     if (tune === false || !native.capabilities.runsShaders || shaderMode() !== "only-measured") return null;
-    if (this.#lastTuner?.native !== native)
-      this.#lastTuner = new Tuner(native, tune === true ? {} : tune, { regions, fuse }, compile as unknown as CompileOf);
+    if (this.#lastTuner?.native !== native) this.#lastTuner = new Tuner(native, tune === true ? {} : tune, { regions, fuse }, compile);
     return this.#lastTuner;
   }
 

@@ -71,9 +71,9 @@ export function measuredText({ taken, seconds }: Pick<TunedChoice, "taken" | "se
 }
 
 /** compile(), which imports this file. */
-export type CompileOf = (
+type CompileOf = (
   fn: (...tensors: Tensor[]) => Tensor,
-  options: { readonly name: string; readonly check: false; readonly fuse: FuseMode | undefined },
+  options: { readonly name: string; readonly check: false; readonly fuse?: FuseMode },
 ) => ((...tensors: Tensor[]) => Tensor) & { profileSync(): { readonly microseconds: number }; dispose(): void };
 
 /** What an operation's lowering gave. */
@@ -159,7 +159,12 @@ export class Tuner {
                 for (const form of ["DirectML", "shader"]) {
                   // The gradient's shaders come behind the forward pass's.
                   const forced: TraceChooser = (inner) => (inner.name === name ? form === "shader" : true);
-                  const compiled = this.#compile((...list) => run(list), { name: "tune", check: false, fuse: this.#program.fuse });
+                  const { fuse } = this.#program;
+                  const compiled = this.#compile((...list) => run(list), {
+                    name: "tune",
+                    check: false,
+                    ...(fuse === undefined ? {} : { fuse }),
+                  });
                   try {
                     const y = choosingBy(forced, () => compiled(...inputs));
                     const result = Float32Array.from(toDType(y, "float32").dataSync() as ArrayLike<number>);

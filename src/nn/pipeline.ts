@@ -98,8 +98,8 @@ export class Pipeline<S extends readonly Module[]> extends Module {
   }
 
   #run(stage: number, input: unknown): unknown {
-    const run = this.stages[stage]! as unknown as (...values: unknown[]) => unknown;
-    return withDevice(this.devices[stage]!, () => (Array.isArray(input) ? run(...(input as unknown[])) : run(input)));
+    const inputs = (Array.isArray(input) ? input : [input]) as never[];
+    return withDevice(this.devices[stage]!, () => this.stages[stage]!.forward(...inputs));
   }
 
   /**

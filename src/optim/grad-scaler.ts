@@ -72,6 +72,9 @@ export function unscale(tensors: readonly Tensor[], factor: Tensor): Tensor {
   );
 }
 
+/** An optimizer of any options. */
+type Stepping = Pick<Optimizer, typeof STEP_UNLESS>;
+
 /**
  * The scale of losses in mixed precision. In a step: `scaler.scale(loss).backward()`, `await scaler.step(optimizer)` (which leaves the step
  * out where a gradient is infinite or NaN), `scaler.update()`. To clip gradients, call unscale(optimizer) before.
@@ -86,9 +89,9 @@ export class GradScaler {
   #scale: Tensor | null = null;
   #tracker: Tensor | null = null;
   #starts: { readonly scale: number; readonly tracker: number };
-  #seen: ReadonlyMap<Optimizer<never>, Seen> = new Map();
+  #seen: ReadonlyMap<Stepping, Seen> = new Map();
   /** Where compiled functions leave what they found: outlives a call, as state does. */
-  readonly #foundFlags = new Map<Optimizer<never>, Tensor>();
+  readonly #foundFlags = new Map<Stepping, Tensor>();
 
   constructor(options: Partial<GradScalerOptions> = {}) {
     this.options = withDefaults({ initScale: 65536, growthFactor: 2, backoffFactor: 0.5, growthInterval: 2000, enabled: true }, options);
@@ -116,11 +119,11 @@ export class GradScaler {
     });
   }
 
-  #note(key: Optimizer<never>, seen: Seen): void {
+  #note(key: Stepping, seen: Seen): void {
     this.#seen = new Map([...this.#seen, [key, seen]]);
   }
 
-  #requireUnstepped(key: Optimizer<never>): void {
+  #requireUnstepped(key: Stepping): void {
     if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
   }
 
@@ -145,8 +148,7 @@ export class GradScaler {
   /** The gradients of an optimizer's parameters over the scale, in place; once between two calls of update(). */
   unscale<O extends { lr: number }>(optimizer: Optimizer<O>): void {
     if (!this.options.enabled) return;
-    const key = optimizer as unknown as Optimizer<never>;
-    this.#requireUnstepped(key);
+    this.#requireUnstepped(optimizer);
     const parameters = optimizer.paramGroups.flatMap((g) => g.params);
     const gradients = parameters.flatMap((p) => p.grad ?? []);
     const agreements = agreementsOf(parameters);
@@ -160,15 +162,15 @@ export class GradScaler {
       ),
     );
     for (const agree of agreements) agree(found);
-    const kept = tracer() === null ? keep(found) : this.#left(key, found);
+    const kept = tracer() === null ? keep(found) : this.#left(optimizer, found);
     this.#changing(() => {
-      this.#requireUnstepped(key);
-      this.#note(key, { found: kept, hasStepped: false });
+      this.#requireUnstepped(optimizer);
+      this.#note(optimizer, { found: kept, hasStepped: false });
     });
   }
 
   /** What a compiled function found, as step() and update() read it after the call. */
-  #left(key: Optimizer<never>, found: Tensor): Tensor {
+  #left(key: Stepping, found: Tensor): Tensor {
     let left = this.#foundFlags.get(key);
     if (left === undefined) this.#foundFlags.set(key, (left = scalarBuffer(found.device, 0)));
     const target = left;
@@ -178,15 +180,14 @@ export class GradScaler {
 
   #unscaledState<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
     refuseTraced(operation, null, "Inside a compiled function call stepOnDevice().");
-    const key = optimizer as unknown as Optimizer<never>;
-    if (!this.#seen.has(key)) this.unscale(optimizer);
-    const seen = this.#seen.get(key)!;
+    if (!this.#seen.has(optimizer)) this.unscale(optimizer);
+    const seen = this.#seen.get(optimizer)!;
     if (seen.hasStepped) throw new ValueError(operation, "optimizer", "one that has taken no step since update()", "it has");
     return seen;
   }
 
   #stepped<O extends { lr: number }>(optimizer: Optimizer<O>, seen: Seen, found: number): boolean {
-    this.#note(optimizer as unknown as Optimizer<never>, { ...seen, hasStepped: true });
+    this.#note(optimizer, { ...seen, hasStepped: true });
     if (found === 0) optimizer.step();
     return found === 0;
   }
@@ -214,15 +215,14 @@ export class GradScaler {
       optimizer.step();
       return;
     }
-    const key = optimizer as unknown as Optimizer<never>;
-    if (!this.#seen.has(key)) this.unscale(optimizer);
-    const seen = this.#seen.get(key)!;
+    if (!this.#seen.has(optimizer)) this.unscale(optimizer);
+    const seen = this.#seen.get(optimizer)!;
     if (seen.hasStepped)
       throw new ValueError("GradScaler.stepOnDevice", "optimizer", "one that has taken no step since update()", "it has");
     this.#changing(() => {
-      this.#note(key, { ...seen, hasStepped: true });
+      this.#note(optimizer, { ...seen, hasStepped: true });
     });
-    key[STEP_UNLESS](seen.found);
+    optimizer[STEP_UNLESS](seen.found);
   }
 
   #always<O extends { lr: number }>(optimizer: Optimizer<O>): true {

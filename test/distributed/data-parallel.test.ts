@@ -1,35 +1,15 @@
 /** DistributedDataParallel over each engine, against one process and PyTorch's recorded losses: `npm run distributed`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { bucketsOf } from "../../src/distributed/gradient-buckets.ts";
 import { engines, hasEngine, runRanks } from "./ranks.ts";
+import { trainingText } from "./training-text.ts";
 
 const recordedFile = join(process.cwd(), "test", "distributed", "ddp-losses.json");
 
-/** The network, data and loop of record.py. */
-const training = `const { readFileSync } = await import("node:fs");
-const recorded = JSON.parse(readFileSync(new URL(${JSON.stringify(pathToFileURL(recordedFile).href)}), "utf8"));
-const PART = 4, RANKS = 2;
-const batch = (step, rank, parts = 1) => {
-  const n = Array.from({ length: PART * parts }, (_, i) => i + rank * PART + step * PART * RANKS);
-  const x = n.map((v) => Array.from({ length: 6 }, (_, i) => Math.sin(v * 1.3 + i * 0.7)));
-  return [dx.tensor(x), dx.tensor(x.map(([a, b]) => Number(a > 0) + Number(b > 0.5)), { dtype: "int32" })];
-};
-const network = () => dx.nn.sequential(dx.nn.linear(6, 8), dx.nn.layerNorm(8), dx.nn.gelu(), dx.nn.linear(8, 3));
-const load = (model) => model.loadStateDict(Object.fromEntries(Object.entries(recorded.state).map(([name, values]) => [name, dx.tensor(values)])));
-const train = (model, steps, of) => {
-  const optimizer = dx.optim.sgd(model.parameters(), { lr: 0.2, momentum: 0.9 });
-  return Array.from({ length: steps }, (_, step) => {
-    const [x, y] = of(step);
-    const loss = dx.nn.functional.crossEntropy(model.forward(x), y);
-    optimizer.zeroGrad();
-    loss.backward();
-    optimizer.step();
-    return loss.itemSync();
-  });
-};
+/** The optimizer of record.py. */
+const training = `${trainingText(recordedFile, 8)}const sgd = (model) => dx.optim.sgd(model.parameters(), { lr: 0.2, momentum: 0.9 });
 `;
 
 it("puts gradients into buckets from the last parameter on, by dtype and device", () => {
@@ -50,12 +30,11 @@ await init();
 const model = network();
 if (rank === 0) load(model);
 const ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 64 });
-tell(train(ddp, 100, (step) => batch(step, rank)));
+tell(train(ddp, sgd(ddp), (step) => batch(step, rank, 2)));
 tell(Object.fromEntries(Object.entries(ddp.stateDict()).map(([name, t]) => [name, list(t)])));
 if (rank === 0) {
-  const alone = network();
-  load(alone);
-  tell(train(alone, 100, (step) => batch(step, 0, 2)));
+  const alone = load(network());
+  tell(train(alone, sgd(alone), (step) => batch(step, 0, 1)));
 }
 await d.destroyProcessGroup();`,
       { engine },
@@ -82,18 +61,16 @@ await d.destroyProcessGroup();`,
         size,
         `${training}
 await init();
-const model = network();
-load(model);
+const model = load(network());
 const ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 64 });
-const optimizer = dx.optim.sgd(model.parameters(), { lr: 0.2, momentum: 0.9 });
+const optimizer = sgd(model);
 const step = ddp.compileStep((x, y) => dx.nn.functional.crossEntropy(ddp.module.forward(x), y), optimizer);
 // Of PyTorch's two parts each rank has one, or a half.
-const part = (step) => batch(step, 0, 2).map((t) => t.chunk(size)[rank]);
+const part = (step) => batch(step, 0, 1).map((t) => t.chunk(size)[rank]);
 tell(Array.from({ length: 100 }, (_, i) => step(...part(i)).itemSync()));
 tell(step.programs);
-const plain = network();
-load(plain);
-tell(train(d.distributedDataParallel(plain), 100, part));
+const plain = d.distributedDataParallel(load(network()));
+tell(train(plain, sgd(plain), part));
 tell(Object.fromEntries(Object.entries(ddp.stateDict()).map(([name, t]) => [name, list(t)])));
 // Gradients that add up: two calls of one half each are a call with both.
 const wide = part(0), before = list(model.at(0).bias);

@@ -1,50 +1,28 @@
 /** 100 losses of sharded training over each engine, against PyTorch's recorded ones and one process: `npm run distributed`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { engines, runRanks } from "./ranks.ts";
+import { trainingText } from "./training-text.ts";
 
 const recordedFile = join(process.cwd(), "test", "distributed", "sharded-losses.json");
 const recorded = JSON.parse(readFileSync(recordedFile, "utf8")) as {
   readonly losses: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 };
 
-/** The network, data and loops of record-sharded.py. */
-const training = `const { readFileSync } = await import("node:fs");
-const { state } = JSON.parse(readFileSync(new URL(${JSON.stringify(pathToFileURL(recordedFile).href)}), "utf8"));
-const BATCH = 8;
-const batch = (step, part, of) => {
-  const n = Array.from({ length: BATCH / of }, (_, i) => i + (part * BATCH) / of + step * BATCH);
-  const x = n.map((v) => Array.from({ length: 6 }, (_, i) => Math.sin(v * 1.3 + i * 0.7)));
-  return [dx.tensor(x), dx.tensor(x.map(([a, b]) => Number(a > 0) + Number(b > 0.5)), { dtype: "int32" })];
-};
-const network = () => {
-  const model = dx.nn.sequential(dx.nn.linear(6, 9), dx.nn.layerNorm(9), dx.nn.gelu(), dx.nn.linear(9, 3));
-  model.loadStateDict(Object.fromEntries(Object.entries(state).map(([name, values]) => [name, dx.tensor(values)])));
-  return model;
-};
-const adam = (params) => dx.optim.adamW(params, { lr: 0.02, weightDecay: 0.1 });
-const train = (model, optimizer, of) => Array.from({ length: 100 }, (_, step) => {
-  const [x, y] = of(step);
-  const loss = dx.nn.functional.crossEntropy(model.forward(x), y);
-  optimizer.zeroGrad();
-  loss.backward();
-  optimizer.step();
-  return loss.itemSync();
-});
+/** The optimizers and shards of record-sharded.py. */
+const training = `${trainingText(recordedFile, 9)}const adam = (params) => dx.optim.adamW(params, { lr: 0.02, weightDecay: 0.1 });
 const kinds = {
   fullyShard: () => sharded(true),
   zero2: () => sharded(false),
   zero1: () => {
-    const ddp = d.distributedDataParallel(network());
+    const ddp = d.distributedDataParallel(load(network()));
     return [ddp, d.zeroRedundancyOptimizer(ddp.parameters(), adam)];
   },
 };
 function sharded(reshardAfterForward) {
-  const model = network();
+  const model = load(network());
   for (const layer of [model.at(0), model.at(1), model.at(3)]) d.fullyShard(layer, { reshardAfterForward });
-
   return [model, adam(model.parameters())];
 }
 `;
@@ -64,7 +42,7 @@ describe.each(engines)("over $name (npm run distributed)", (engine) => {
       `${training}
 await init();
 for (const [kind, make] of Object.entries(kinds)) tell([kind, train(...make(), (step) => batch(step, rank, size))]);
-if (rank === 0) { const model = network(); tell(["alone", train(model, adam(model.parameters()), (step) => batch(step, 0, 1))]); }
+if (rank === 0) { const model = load(network()); tell(["alone", train(model, adam(model.parameters()), (step) => batch(step, 0, 1))]); }
 await d.destroyProcessGroup();`,
       { engine },
     );
