@@ -392,7 +392,7 @@ TimingResult Device::StopTiming() {
   return WithInterfaces([&]() -> TimingResult {
     if (!timing_) throw Failure(FailureKind::Invalid, "stopTiming: the device is not timed");
     CheckAlive();
-    // Where this fails, as on a held device, the timing goes on.
+    // Where this fails, as on a held device, the timing continues.
     queue_->Wait();
     queue_->Time(nullptr);
     queue_->Wait();

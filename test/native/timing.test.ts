@@ -5,7 +5,7 @@ import { eachDevice, isDirectml } from "../device.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 
 eachDevice("a timing", (device) => {
-  test.skipIf(!isDirectml(device))("goes on when it cannot end, though its programs are freed meanwhile", async () => {
+  test.skipIf(!isDirectml(device))("continues when it cannot end, though its programs are freed meanwhile", async () => {
     const { binding, id } = nativeDevice(dx.device(device));
     const run = (): void => {
       const compiled = dx.compile((x: dx.Tensor) => x.mul(3).cumsum(0).tanh());
