@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Plugin } from "rolldown";
 import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./tools/project.ts";
+import { dropForeignCache } from "./lib/cmake-cache.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
 import { runStep } from "./tools/steps.ts";
@@ -22,14 +23,6 @@ Builds what is out of date: the addon with its libraries and test programs, and 
   --runtime  no native test programs
   --help     this text`;
 
-/** A cache of another source folder, as after moving the repository, makes CMake refuse. */
-function dropForeignCache() {
-  const cache = join(buildNative, "CMakeCache.txt");
-  if (!existsSync(cache)) return;
-  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, "utf8"))?.[1];
-  if (home !== undefined && home !== root.replaceAll("\\", "/")) rmSync(buildNative, { recursive: true });
-}
-
 /** What the package needs at run time; the test programs are the rest. */
 const runtimeTargets = ["dxtensor_addon", "dxtensor_software"];
 
@@ -40,7 +33,8 @@ export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
   const tools = findTools();
   if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   await withLock(at("build", "native.lock"), async () => {
-    dropForeignCache();
+    const dropped = dropForeignCache(buildNative, { source: root });
+    if (dropped !== null) say(`build: configures again: ${dropped}`);
     // A configuration that failed leaves a cache, but nothing to build with.
     const configured = process.platform === "win32" ? ["CMakeCache.txt"] : ["build.ninja", "Makefile"];
     if (!configured.some((name) => existsSync(join(buildNative, name)))) {

@@ -1,8 +1,9 @@
 // Builds libdxcore.so and libd3d12.so over Vulkan into build/vulkan, and their test programs.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ScriptError, at, headers, say } from "../tools/project.ts";
+import { dropForeignCache } from "../lib/cmake-cache.ts";
 import { headersProblem } from "../lib/headers.ts";
 import { withLock } from "../tools/lock.ts";
 import { runStep } from "../tools/steps.ts";
@@ -37,38 +38,27 @@ export async function bundleGenerator(file: string) {
   await build.close();
 }
 
-async function generate(vkd3d: string, objects: string) {
-  const generator = join(objects, "generate.mjs");
-  const wrappers = join(objects, "wrappers.generated.c");
+async function generate(vkd3d: string, folder: string) {
+  const generator = join(folder, "generate.mjs");
+  const wrappers = join(folder, "wrappers.generated.c");
   await bundleGenerator(generator);
-  const interfaces = await writeInterfaces(vkd3d, join(objects, "interfaces.txt"));
+  const interfaces = await writeInterfaces(vkd3d, join(folder, "interfaces.txt"));
   const include = ["vkd3d_d3dcommon.h", "vkd3d_d3d12.h"].map((name) => join(vkd3d, "include", "vkd3d", name));
   await runStep("The generator", process.execPath, [generator, `${wrappers}.new`, interfaces, ...include], { isQuiet: true });
   writeChanged(wrappers, readFileSync(`${wrappers}.new`, "utf8"));
   return wrappers;
 }
 
-/** A cache of another source folder, or of a tool that is gone, makes CMake refuse. */
-function dropForeignCache(objects: string) {
-  const file = join(objects, "CMakeCache.txt");
-  if (!existsSync(file)) return;
-  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(file, "utf8"))?.[1];
-  if (home !== at("native", "vulkan")) rmSync(objects, { recursive: true });
-}
-
 interface Compilation {
   readonly objects: string;
-  readonly settings: Readonly<Record<string, string>> | undefined;
+  readonly settings: Readonly<Record<string, string>>;
   readonly tests: boolean;
 }
 
 async function compile(vkd3d: string, wrappers: string, tools: AllTools, { objects, settings, tests }: Compilation) {
   const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
   const options: Record<string, string> = {
-    ...(settings ?? {
-      CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
-      CMAKE_CXX_COMPILER: tools.compiler.command,
-    }),
+    ...settings,
     DXTENSOR_HEADERS: headers,
     DXTENSOR_VKD3D: vkd3d,
     DXTENSOR_WRAPPERS: wrappers,
@@ -120,12 +110,17 @@ export async function buildVulkan({
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const tools = findTools();
   if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  const compilers = settings ?? {
+    CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
+    CMAKE_CXX_COMPILER: tools.compiler.command,
+  };
   const vkd3d = await ensureVkd3d(vkd3dFolder);
   return withLock(at("build", "vulkan.lock"), async () => {
     const objects = join(folder, "cmake");
-    dropForeignCache(objects);
+    const dropped = dropForeignCache(objects, { source: at("native", "vulkan"), settings: compilers });
+    if (dropped !== null) say(`build:vulkan: configures again: ${dropped}`);
     mkdirSync(objects, { recursive: true });
-    await compile(vkd3d, await generate(vkd3d, objects), tools, { objects, settings, tests });
+    await compile(vkd3d, await generate(vkd3d, objects), tools, { objects, settings: compilers, tests });
     const changed = install(folder, objects);
     if (changed) say(`build:vulkan: ${names.join(", ")} in ${folder}`);
     return { changed, vkd3d };
