@@ -1,6 +1,6 @@
 /** The examples of the pages for users, checked by the compiler and run as they stand: a page's blocks share their names, as one program. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
@@ -95,6 +95,12 @@ describe("examples of the documents", () => {
       dx.setDefaultDevice(before);
     }
   });
+});
+
+// Who begins copies them into a file that Node runs as it stands.
+it.each(["README.md", "docs/tour.md"])("the first program of %s is JavaScript", async (page) => {
+  const [, code] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(page, "utf8"))!;
+  expect((await execa(process.execPath, ["--input-type=module", "--check"], { input: code!, reject: false })).stderr).toBe("");
 });
 
 it("every page with an example in TypeScript is among them", () => {

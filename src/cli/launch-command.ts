@@ -2,6 +2,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 import type { LaunchOptions } from "../launch/launch-ranks.ts";
 import { launchDefaults, VariableError, type LaunchDefaults } from "../launch/launch-variables.ts";
+import { scriptFile } from "./script-file.ts";
 
 interface Options {
   readonly nproc?: number;
@@ -92,7 +93,7 @@ export function addLaunch(program: Command): void {
   program
     .command("launch")
     .description("runs a program in several processes, of one machine or of several")
-    .argument("<script>", "a JavaScript or TypeScript file")
+    .argument("<script>", "a JavaScript or TypeScript file", scriptFile)
     .argument("[args...]", "the script's own arguments")
     .option("-n, --nproc <n>", "processes on this machine (default: 1)", integer(1))
     .option("--nodes <n>", "machines (default: 1)", integer(1))

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { importModule } from "../host/import-module.ts";
+import { scriptFile } from "./script-file.ts";
 
 interface Options {
   readonly json: boolean;
@@ -43,7 +44,7 @@ export function addProfile(program: Command): void {
   const command = program
     .command("profile")
     .description("runs a program and shows where its time goes: by operation, module, line or wait")
-    .argument("<script>", "a JavaScript or TypeScript file")
+    .argument("<script>", "a JavaScript or TypeScript file", scriptFile)
     .argument("[args...]", "the script's own arguments")
     .option("--trace <file>", "write Chrome's trace format, for Perfetto and chrome://tracing")
     .option("--page <file>", "write one HTML page with tables, a timeline and memory")

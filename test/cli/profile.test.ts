@@ -44,3 +44,9 @@ it("tells of a script that fails", () => {
   expect(stderr).toContain("RangeError: mine");
   expect(stdout).toMatch(/^Line/);
 });
+
+it.each(["profile", "launch"])("%s says that a script is not there", (verb) => {
+  const { status, stderr } = spawnSync(process.execPath, [resolve("dist", "cli", "main.js"), verb, "absent.mjs"], { encoding: "utf8" });
+  expect(stderr).toBe("error: command-argument value 'absent.mjs' is invalid for argument 'script'. There is no such file.\n");
+  expect(status).toBe(2);
+});
