@@ -35,7 +35,7 @@ const PLACE = /\.place\b|\breadonly place\b|\bplace: /g;
 const PLACE_FILES: ReadonlySet<string> = new Set([
   ...["core/errors", "dml/capabilities", "measure/measure", "measure/show"].map((name) => `src/${name}.ts`),
   ...["choice", "evaluate", "measured", "store"].map((name) => `src/shader/${name}.ts`),
-  ...["graph/passes/fuse-ends", "measure/measure", "ops/kernel/shader"].map((name) => `test/${name}.test.ts`),
+  ...["graph/passes/fuse-epilogues", "measure/measure", "ops/kernel/shader"].map((name) => `test/${name}.test.ts`),
   ...["dxbc/shader-program", "evaluate", "language", "measured", "store"].map((name) => `test/shader/${name}.test.ts`),
 ]);
 

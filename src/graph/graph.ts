@@ -84,8 +84,8 @@ export interface FusedNodes {
   readonly shader: () => string;
 }
 
-/** What a node's result goes through next: a sum with a tensor of its sizes, or batch norm with known statistics. */
-export type NodeEnd =
+/** What a node's epilogue does to its result: a sum with a tensor of its sizes, or batch norm with known statistics. */
+export type EpilogueOp =
   | { readonly kind: "add"; readonly addend: Expr }
   | {
       readonly kind: "norm";
@@ -121,10 +121,10 @@ export interface GraphNode {
   readonly fused?: FusedNodes;
   /** Of what `tune` has measured: the times of the forms that it could have. */
   readonly measured?: string;
-  /** Of a SHADER that can end with an activation: its launch then; null: it has no code of this one. */
+  /** Of a SHADER whose epilogue can have an activation: its launch then; null: it has no code of this one. */
   readonly withActivation?: (activation: Activation) => ShaderCall | null;
-  /** Of a SHADER that can end with another node: itself with it, which has the other's result; null: it has no code of this one. */
-  readonly endedBy?: (end: NodeEnd) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "endedBy"> | null;
+  /** Of a SHADER whose epilogue can have another node: itself with it, which has the other's result; null: it has no code of this one. */
+  readonly withEpilogue?: (op: EpilogueOp) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue"> | null;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

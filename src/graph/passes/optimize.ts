@@ -6,7 +6,7 @@ import { mergeCommonSubexpressions } from "./common-subexpressions.ts";
 import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
-import { fuseEnds } from "./fuse-ends.ts";
+import { fuseEpilogues } from "./fuse-epilogues.ts";
 import { recomputeSegments } from "./recompute.ts";
 import { verifyGraph } from "../invariants.ts";
 
@@ -20,7 +20,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   ];
   // A fusing device does this itself in its graphs, and more of it; shaders are in no graph.
   if (!asOne) stages.push(["constants", foldConstants]);
-  stages.push(["ends of shaders", fuseEnds]);
+  stages.push(["epilogues", fuseEpilogues]);
   stages.push(["activations", (g) => fuseActivations(g, asOne && capabilities.fusesGraphs)]);
   stages.push(["recomputation", recomputeSegments]);
   const verify = isSwitchedOn("DXTENSOR_VERIFY");

@@ -1,7 +1,7 @@
 /** The shaders of convolution as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, packedExpr, type Expr, type GraphNode, type NodeEnd, type ShaderCall } from "../../graph/graph.ts";
+import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
 import { choosesShader, type ShaderName } from "../choice.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { activationCode } from "../operations/activations.ts";
@@ -52,13 +52,13 @@ type Inputs = { readonly [name: string]: Expr };
 /** The launch that writes y, and its forms with what follows it. */
 class EndedLaunch {
   readonly #g: GraphBuilder;
-  readonly #kernelOf: (ends: EpilogueForm) => Kernel;
+  readonly #kernelOf: (epilogue: EpilogueForm) => Kernel;
   readonly #sizes: readonly number[];
   readonly #params: { readonly [name: string]: number };
 
   constructor(
     g: GraphBuilder,
-    kernelOf: (ends: EpilogueForm) => Kernel,
+    kernelOf: (epilogue: EpilogueForm) => Kernel,
     sizes: readonly number[],
     params: { readonly [name: string]: number },
   ) {
@@ -68,38 +68,38 @@ class EndedLaunch {
     this.#params = params;
   }
 
-  call(inputs: Inputs, ends: EpilogueForm): ShaderCall {
+  call(inputs: Inputs, epilogue: EpilogueForm): ShaderCall {
     const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#sizes };
-    return callOf(this.#g.capabilities, this.#kernelOf(ends), { shapes, params: this.#params });
+    return callOf(this.#g.capabilities, this.#kernelOf(epilogue), { shapes, params: this.#params });
   }
 
-  /** What its node can still end with. */
-  ends(inputs: Inputs, ends: EpilogueForm): Pick<GraphNode, "withActivation" | "endedBy"> {
-    const ended = (end: NodeEnd): ReturnType<NonNullable<GraphNode["endedBy"]>> => {
-      const made = this.#with(inputs, ends, end);
+  /** What its node's epilogue can still have. */
+  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue"> {
+    const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
+      const made = this.#with(inputs, epilogue, op);
       if (made === null) return null;
       const all = Object.values(made.inputs);
-      return { shader: this.call(made.inputs, made.ends), inputs: all, ...this.ends(made.inputs, made.ends) };
+      return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
     return {
-      withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...ends, activation })),
-      ...(ends.hasAddend ? {} : { endedBy: ended }),
+      withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
+      ...(epilogue.hasAddend ? {} : { withEpilogue }),
     };
   }
 
   /** Null: batch norm comes before an addend, its numbers are one for each channel, and a launch has so many buffers. */
-  #with(inputs: Inputs, ends: EpilogueForm, end: NodeEnd): { readonly inputs: Inputs; readonly ends: EpilogueForm } | null {
-    if (Object.keys(inputs).length + (end.kind === "add" ? 1 : NORM_BUFFERS.length) + 1 > MAX_BUFFERS) return null;
-    if (end.kind === "add") {
-      const { addend } = end;
+  #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
+    if (Object.keys(inputs).length + (op.kind === "add" ? 1 : NORM_BUFFERS.length) + 1 > MAX_BUFFERS) return null;
+    if (op.kind === "add") {
+      const { addend } = op;
       if (addend.dtype !== "float32" || !isWhole(addend) || String(addend.sizes) !== String(this.#sizes)) return null;
-      return { inputs: { ...inputs, addend }, ends: { ...ends, hasAddend: true } };
+      return { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } };
     }
     const channels = this.#sizes[1]!;
-    const numbers = [end.mean, end.variance, end.gain, end.shift].map((x) => channelsOf(x, channels));
-    if (ends.epsilon !== null || numbers.some((x) => x === null)) return null;
+    const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, channels));
+    if (epilogue.epsilon !== null || numbers.some((x) => x === null)) return null;
     const named = Object.fromEntries(NORM_BUFFERS.map((name, i) => [name, numbers[i]!]));
-    return { inputs: { ...inputs, ...named }, ends: { ...ends, epsilon: end.epsilon } };
+    return { inputs: { ...inputs, ...named }, epilogue: { ...epilogue, epsilon: op.epsilon } };
   }
 }
 
@@ -114,7 +114,7 @@ function channelsOf(x: Expr, channels: number): Expr | null {
 /** y by the last launch, which takes what follows it. */
 function launched(
   g: GraphBuilder,
-  kernelOf: (ends: EpilogueForm) => Kernel,
+  kernelOf: (epilogue: EpilogueForm) => Kernel,
   inputs: Inputs,
   sizes: readonly number[],
   params: { readonly [name: string]: number },
@@ -123,8 +123,8 @@ function launched(
   const launch = new EndedLaunch(g, kernelOf, sizes, params);
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const ends = { ...NO_EPILOGUE, hasBias };
-  return g.shader(launch.call(own, ends), Object.values(own), [{ dtype: "float32", sizes }], launch.ends(own, ends))[0]!;
+  const epilogue = { ...NO_EPILOGUE, hasBias };
+  return g.shader(launch.call(own, epilogue), Object.values(own), [{ dtype: "float32", sizes }], launch.epilogues(own, epilogue))[0]!;
 }
 
 /**
@@ -157,16 +157,24 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const sizes = kind === "weightGradient" ? [b.sizes[1]!, a.sizes[1]! / o.groups, ...o.kernel] : [a.sizes[0]!, shape[1], ...(kind === "forward" ? o.output : o.input)]; // prettier-ignore
   const size = sizeOf(shape);
   const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
-    launched(g, (ends) => convolutionSum({ ...form, ...ends }), { parts, ...ofBias }, sizes, { splits, size, inner, channels }, hasBias);
+    launched(
+      g,
+      (epilogue) => convolutionSum({ ...form, ...epilogue }),
+      { parts, ...ofBias },
+      sizes,
+      { splits, size, inner, channels },
+      hasBias,
+    );
   if (isOfChannels) {
     const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
-    if (parts === 1) return launched(g, (ends) => depthwise({ ...form, ...ends }), { ...inputs, ...ofBias }, sizes, params, hasBias);
+    if (parts === 1)
+      return launched(g, (epilogue) => depthwise({ ...form, ...epilogue }), { ...inputs, ...ofBias }, sizes, params, hasBias);
     const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
   const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias });
   if (plan.sum === null)
-    return launched(g, (ends) => convolution({ ...plan.form, ...ends }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
+    return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
   const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, x.sizes])), y: [plan.splits, ...sizes] };
   const call = callOf(g.capabilities, convolution(plan.form, plan.tile), { shapes, params: plan.params });

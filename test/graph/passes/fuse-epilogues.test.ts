@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
-import { fuseEnds } from "../../../src/graph/passes/fuse-ends.ts";
+import { fuseEpilogues } from "../../../src/graph/passes/fuse-epilogues.ts";
 import type { Expr, GraphNode } from "../../../src/graph/graph.ts";
 import { loadReports, nativeDevice } from "../../../src/runtime/devices.ts";
 import type { Measurement } from "../../../src/shader/measured.ts";
@@ -14,10 +14,10 @@ import { build, operators } from "../build.ts";
 /** A shader that takes what follows it; what it was asked for is noted. */
 function host(built: ReturnType<typeof build>, x: Expr, asked: string[] = []): Expr {
   const y = built.g.elementWiseIdentity(x);
-  const node = built.graph.nodes.at(-1) as GraphNode & { endedBy?: GraphNode["endedBy"] };
-  node.endedBy = (end) => {
-    asked.push(end.kind);
-    return { inputs: [...node.inputs, end.kind === "add" ? end.addend : end.mean] };
+  const node = built.graph.nodes.at(-1) as GraphNode & { withEpilogue?: GraphNode["withEpilogue"] };
+  node.withEpilogue = (op) => {
+    asked.push(op.kind);
+    return { inputs: [...node.inputs, op.kind === "add" ? op.addend : op.mean] };
   };
   return y;
 }
@@ -30,7 +30,7 @@ describe("what follows a shader", () => {
     const y = host(built, x);
     const other = g.elementWiseExp(x);
     graph.outputs = [g.elementWiseAdd(other, y)];
-    const result = fuseEnds(graph);
+    const result = fuseEpilogues(graph);
     expect(operators(result)).toEqual(["ELEMENT_WISE_EXP", "ELEMENT_WISE_IDENTITY"]);
     expect(result.nodes[1]!.inputs.map((e) => e!.value)).toEqual([x.value, other.value]);
     expect(result.nodes[1]!.outputs[0]!.value).toBe(graph.outputs[0]!.value);
@@ -44,7 +44,7 @@ describe("what follows a shader", () => {
     const read = host(built, x, asked);
     const twice = host(built, x, asked);
     graph.outputs = [g.elementWiseAdd(read, row), g.elementWiseExp(read), g.elementWiseAdd(twice, twice)];
-    expect(operators(fuseEnds(graph))).toEqual(operators(graph));
+    expect(operators(fuseEpilogues(graph))).toEqual(operators(graph));
     expect(asked).toEqual([]);
   });
 });
@@ -62,7 +62,7 @@ const measured = (["depthwiseConvolution", "depthwiseInputGradient"] as const).m
 eachDevice("a convolution with what follows it", (name) => {
   const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
   const before = variables.map((variable) => process.env[variable]);
-  const folder = mkdtempSync(join(tmpdir(), "dxtensor-ends-"));
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-epilogues-"));
   // Depthwise convolutions, whose shaders are soon compiled, by shaders, what follows them by DirectML's operators.
   beforeAll(() => {
     process.env.XDG_CACHE_HOME = process.env.LOCALAPPDATA = folder;
