@@ -93,6 +93,14 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
   return compiled;
 }
 
+void PrepareShaders(const Context& context, ShaderCache& cache, const ProgramDesc& desc) {
+  if (!context.serialize_root_signature) return;
+  std::vector<const ShaderDesc*> shaders;
+  for (const DispatchableDesc& dispatchable : desc.dispatchables)
+    if (auto* shader = std::get_if<ShaderDesc>(&dispatchable)) shaders.push_back(shader);
+  if (shaders.size() > 1) cache.Prepare(shaders);
+}
+
 CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers) {
   for (const ShaderView& view : desc.views)
     if (view.buffer >= buffers) throw Failure(FailureKind::Invalid, "a shader's view is of a buffer that its step does not bind");

@@ -242,6 +242,7 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
     std::vector<uint32_t> buffers(desc.dispatchables.size(), 0);
     for (const DispatchStep& step : program->dispatches) buffers[step.op] = static_cast<uint32_t>(step.inputs.size() + step.outputs.size());
     bool initialises = false;
+    PrepareShaders(*context_, *shaders_, desc);
     for (const auto& dispatchable : desc.dispatchables) {
       if (auto* shader = std::get_if<ShaderDesc>(&dispatchable)) {
         program->operators.push_back(CompileShader(*context_, *shaders_, *shader, buffers[program->operators.size()]));

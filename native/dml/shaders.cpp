@@ -1,5 +1,10 @@
 #include "shaders.h"
 
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+
 #include "../abi/software_control.h"
 #include "failure.h"
 
@@ -46,33 +51,88 @@ ComPtr<ID3D12RootSignature> ShaderCache::RootSignatureFor(uint32_t views, uint32
   return known;
 }
 
-std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
-  const auto views = static_cast<uint32_t>(desc.views.size());
-  const auto constants = static_cast<uint32_t>(desc.constants.size());
+std::string ShaderCache::KeyOf(const ShaderDesc& desc) {
   std::string key(desc.bytes.begin(), desc.bytes.end());
-  key += static_cast<char>(views);
-  key += static_cast<char>(constants);
-  auto found = by_key_.find(key);
-  if (found != by_key_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->shader;
-  }
+  key += static_cast<char>(desc.views.size());
+  key += static_cast<char>(desc.constants.size());
+  return key;
+}
+
+// A shader without its pipeline.
+std::shared_ptr<Shader> ShaderCache::Begin(const ShaderDesc& desc) {
   auto shader = std::make_shared<Shader>();
-  shader->root_signature = RootSignatureFor(views, constants);
-  shader->has_constants = constants != 0;
-  shader->has_table = views != 0;
+  shader->has_constants = !desc.constants.empty();
+  shader->has_table = !desc.views.empty();
+  shader->root_signature = RootSignatureFor(static_cast<uint32_t>(desc.views.size()), static_cast<uint32_t>(desc.constants.size()));
+  return shader;
+}
+
+// Any thread may call it: Direct3D's device is free-threaded.
+HRESULT ShaderCache::Compile(const ShaderDesc& desc, Shader& shader) const {
   D3D12_COMPUTE_PIPELINE_STATE_DESC pipeline{};
-  pipeline.pRootSignature = shader->root_signature.get();
+  pipeline.pRootSignature = shader.root_signature.get();
   pipeline.CS = {desc.bytes.data(), desc.bytes.size()};
-  HRESULT hr = context_.d3d->CreateComputePipelineState(&pipeline, __uuidof(ID3D12PipelineState), shader->pipeline.put_void());
-  if (FAILED(hr)) throw Failure(hr, "ID3D12Device::CreateComputePipelineState", "shader", Refusal(context_));
+  return context_.d3d->CreateComputePipelineState(&pipeline, __uuidof(ID3D12PipelineState), shader.pipeline.put_void());
+}
+
+void ShaderCache::Keep(std::string key, std::shared_ptr<Shader> shader) {
   counters_.shaders_compiled.AddAlone();
-  entries_.push_front({key, shader});
+  entries_.push_front({key, std::move(shader)});
   by_key_[std::move(key)] = entries_.begin();
   if (entries_.size() > kMaxShaders) {
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
+}
+
+void ShaderCache::Prepare(const std::vector<const ShaderDesc*>& descs) {
+  struct Missing {
+    const ShaderDesc* desc;
+    std::shared_ptr<Shader> shader;
+    HRESULT made = E_FAIL;
+  };
+  std::map<std::string, Missing> missing;
+  for (const ShaderDesc* desc : descs) {
+    std::string key = KeyOf(*desc);
+    // More than the cache keeps would push each other out of it.
+    if (missing.size() < kMaxShaders / 2 && !by_key_.count(key) && !missing.count(key))
+      missing[std::move(key)] = Missing{desc, Begin(*desc), E_FAIL};
+  }
+  const size_t helpers = std::min<size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads));
+  if (helpers < 2) return;
+  std::vector<Missing*> work;
+  for (auto& [key, one] : missing) work.push_back(&one);
+  // Long ones first: the last one that is begun is not what all others wait for.
+  std::stable_sort(work.begin(), work.end(),
+                   [](const Missing* a, const Missing* b) { return a->desc->bytes.size() > b->desc->bytes.size(); });
+  std::atomic<size_t> next{0};
+  auto help = [&] {
+    for (size_t i = next++; i < work.size(); i = next++) work[i]->made = Compile(*work[i]->desc, *work[i]->shader);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(helpers);
+  try {
+    while (threads.size() + 1 < helpers) threads.emplace_back(help);
+  } catch (const std::system_error&) {
+    // The system has no more threads: those that there are do it.
+  }
+  help();
+  for (std::thread& thread : threads) thread.join();
+  for (auto& [key, one] : missing)
+    if (SUCCEEDED(one.made)) Keep(key, std::move(one.shader));
+}
+
+std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
+  std::string key = KeyOf(desc);
+  auto found = by_key_.find(key);
+  if (found != by_key_.end()) {
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->shader;
+  }
+  std::shared_ptr<Shader> shader = Begin(desc);
+  HRESULT hr = Compile(desc, *shader);
+  if (FAILED(hr)) throw Failure(hr, "ID3D12Device::CreateComputePipelineState", "shader", Refusal(context_));
+  Keep(std::move(key), shader);
   return shader;
 }
 

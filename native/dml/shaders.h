@@ -45,6 +45,8 @@ struct Shader {
 class ShaderCache {
  public:
   ShaderCache(const Context& context, Counters& counters) : context_(context), counters_(counters) {}
+  // Makes the pipelines that are missing, by several threads; Get() tells of what the device refuses.
+  void Prepare(const std::vector<const ShaderDesc*>& descs);
   // Throws Failure where the device refuses the container.
   std::shared_ptr<const Shader> Get(const ShaderDesc& desc);
   // See Context::LetGo.
@@ -56,6 +58,11 @@ class ShaderCache {
     std::shared_ptr<Shader> shader;
   };
   static constexpr size_t kMaxShaders = 512;
+  static constexpr unsigned kMaxThreads = 16;
+  static std::string KeyOf(const ShaderDesc& desc);
+  std::shared_ptr<Shader> Begin(const ShaderDesc& desc);
+  HRESULT Compile(const ShaderDesc& desc, Shader& shader) const;
+  void Keep(std::string key, std::shared_ptr<Shader> shader);
   ComPtr<ID3D12RootSignature> RootSignatureFor(uint32_t views, uint32_t constants);
 
   const Context& context_;
