@@ -51,6 +51,8 @@ export default defineConfig({
     // One worker more than CPUs: a test waits for its device, or for a program that it started, a fifth of its time.
     maxWorkers: availableParallelism() + 1,
     execArgv: ["--expose-gc"],
+    // Tests of the cache turn it on, in folders of their own.
+    env: { DXTENSOR_SHADER_CACHE: "0" },
     setupFiles: ["./test/stack-traces.ts", "./test/fallbacks.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,10 +1,12 @@
-/** A shader for launches: verified once, its container made when a device first needs it. */
+/** A shader for launches: verified once, its container made when a device first needs it, or found in the cache of earlier processes. */
+import { isDeepStrictEqual } from "node:util";
 import { emitShader, MAX_BUFFERS, type CompiledShader } from "./emit.ts";
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../core/errors.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
-import type { Shader, Uniform } from "../ir.ts";
+import { isVerified, readContainer, writeContainer } from "../container-store.ts";
+import type { Element, Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
 import { verifyShader } from "../validate.ts";
 
@@ -21,24 +23,63 @@ const MAX_THREADS = 1024;
 
 let ids = 0;
 
+/** A shader that is made when its code is needed: where an earlier process has compiled it, that is never. */
+export interface LaterShader {
+  readonly name: string;
+  readonly threads: number;
+  readonly buffers: readonly { readonly element: Element; readonly isWritable: boolean }[];
+  /** Equal for equal code, in all processes of one version of the library. */
+  readonly code: string;
+  readonly make: () => Shader;
+}
+
 export class ShaderProgram {
-  readonly source: Shader;
+  readonly #name: string;
+  readonly #code: string | null;
+  #source: Shader | null = null;
+  #make: (() => Shader) | null;
   readonly #id = ids++;
   /** By their traits. */
   readonly #compiled: (CompiledShader | undefined)[] = [];
   readonly #writesHalves: boolean;
 
-  /** Throws a ShaderError for what breaks the language's rules. maxBuffers: of the devices that it is for. */
-  constructor(source: Shader, maxBuffers = MAX_BUFFERS) {
+  /** Throws a ShaderError for what breaks the language's rules, of a later shader when it is made. maxBuffers: of the devices that it is for. */
+  constructor(of: Shader | LaterShader, maxBuffers = MAX_BUFFERS) {
     const refuse = (problem: string): never => {
-      throw new ShaderError(source.name, problem, "");
+      throw new ShaderError(of.name, problem, "");
     };
-    if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MAX_THREADS)
-      refuse(`threads is ${source.threads}; a group has 1 to ${MAX_THREADS}`);
-    if (source.buffers.length > maxBuffers) refuse(`it has ${source.buffers.length} inputs and outputs; there are ${maxBuffers} at most`);
-    verifyShader(source);
-    this.source = source;
-    this.#writesHalves = source.buffers.some((b) => b.isWritable && b.element === "f16");
+    if (!Number.isInteger(of.threads) || of.threads < 1 || of.threads > MAX_THREADS)
+      refuse(`threads is ${of.threads}; a group has 1 to ${MAX_THREADS}`);
+    if (of.buffers.length > maxBuffers) refuse(`it has ${of.buffers.length} inputs and outputs; there are ${maxBuffers} at most`);
+    this.#name = of.name;
+    this.#writesHalves = of.buffers.some((b) => b.isWritable && b.element === "f16");
+    this.#code = "make" in of ? of.code : null;
+    this.#make = "make" in of ? of.make : null;
+    if ("make" in of) return;
+    verifyShader(of);
+    this.#source = of;
+  }
+
+  /** What it is made of. Of a later shader that was found compiled only behind later(). */
+  get source(): Shader {
+    if (this.#source === null) {
+      if (this.#make === null) throw new ShaderError(this.#name, "it was found compiled, without its source", "");
+      const made = this.#make();
+      verifyShader(made);
+      this.#source = made;
+      this.#make = null;
+    }
+    return this.#source;
+  }
+
+  get hasSource(): boolean {
+    return this.#source !== null;
+  }
+
+  /** Gives a later shader the function that makes it again: once it is compiled it holds none, which may hold a whole graph. */
+  later(make: () => Shader): this {
+    if (this.#source === null) this.#make = make;
+    return this;
   }
 
   /** Which of them count: how a device rounds is found out for shaders that round only. */
@@ -48,13 +89,29 @@ export class ShaderProgram {
 
   compiled(traits: ShaderTraits): CompiledShader {
     const form = this.#form(traits);
-    return (this.#compiled[form] ??= emitShader(this.source, { seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 }));
+    const compiled = (this.#compiled[form] ??= this.#compile(form));
+    this.#make = null;
+    return compiled;
+  }
+
+  #compile(form: number): CompiledShader {
+    const emit = (): CompiledShader => emitShader(this.source, { seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 });
+    if (this.#code === null) return emit();
+    const code = `${form} ${this.#code}`;
+    const stored = readContainer(code);
+    if (stored === null) {
+      const made = emit();
+      writeContainer(code, made);
+      return made;
+    }
+    if (isVerified() && !isDeepStrictEqual(emit(), stored)) throw new ShaderError(this.#name, "the cache has other code for it", "");
+    return stored;
   }
 
   /** The grid of a launch of so many groups: as few groups too many as possible. */
   grid(groups: number): readonly [number, number, number] {
     const rows = Math.ceil(groups / MAX_GROUPS);
-    const { name } = this.source;
+    const name = this.#name;
     if (!Number.isSafeInteger(groups) || groups < 1) throw new ShaderError(name, `a launch of ${groups} groups`, "");
     if (rows > MAX_GROUPS) throw new ShaderError(name, `a launch of ${groups} groups; there are ${MAX_GROUPS ** 2} at most`, "");
     return [Math.ceil(groups / rows), rows, 1];
@@ -67,8 +124,7 @@ export class ShaderProgram {
         return sizeOf(facts.shapes[source.buffer]!);
       case "dimension": {
         const n = facts.shapes[source.buffer]!.at(source.axis);
-        if (n === undefined)
-          throw new ShaderError(this.source.name, `${name} of a tensor of ${facts.shapes[source.buffer]!.length} axes`, "");
+        if (n === undefined) throw new ShaderError(this.#name, `${name} of a tensor of ${facts.shapes[source.buffer]!.length} axes`, "");
         return n;
       }
       case "parameter":

@@ -2,7 +2,8 @@
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { ShaderProgram, type LaunchFacts } from "../dxbc/shader-program.ts";
-import type { Element } from "../ir.ts";
+import { keyOf } from "../../graph/key.ts";
+import type { Element, Shader } from "../ir.ts";
 import { Scope, type BufferElements, type Parameters, type SharedElements } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
 
@@ -56,16 +57,25 @@ export function kernel<const I extends Names, const O extends Names, const P ext
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
+  const buffers = {
+    ...Object.fromEntries(Object.entries(spec.inputs).map(([name, element]) => [name, { element, isWritable: false }] as const)),
+    ...Object.fromEntries(Object.entries(spec.outputs).map(([name, element]) => [name, { element, isWritable: true }] as const)),
+  };
+  const params = spec.params ?? ({} as P);
+  const isPrecise = spec.isPrecise ?? false;
+  const make = (): Shader => {
+    const s = new Scope<I & O, P>(key, spec.threads, buffers, params, false);
+    body(s);
+    return { ...s.finish(), isPrecise };
+  };
   const before = known(key);
-  if (before !== undefined) return before;
-  const buffers = Object.fromEntries([
-    ...Object.entries(spec.inputs).map(([name, element]) => [name, { element, isWritable: false }] as const),
-    ...Object.entries(spec.outputs).map(([name, element]) => [name, { element, isWritable: true }] as const),
-  ]);
-  const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
-  body(s);
+  if (before !== undefined) {
+    before.program.later(make);
+    return before;
+  }
+  const code = keyOf([key, spec.threads, Object.entries(buffers), Object.entries(params), isPrecise]);
   const result: Kernel = {
-    program: new ShaderProgram({ ...s.finish(), isPrecise: spec.isPrecise ?? false }, spec.maxBuffers),
+    program: new ShaderProgram({ name: key, threads: spec.threads, buffers: Object.values(buffers), code, make }, spec.maxBuffers),
     groups: spec.groups,
     inPlace: spec.inPlace ?? false,
     updates: spec.updates ?? false,

@@ -42,14 +42,14 @@ function originOf(nodes: readonly GraphNode[]): string {
 
 function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabilities): GraphNode {
   const nodes = list.flatMap((grouped) => grouped.nodes);
-  const { node, kernel } = launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
+  const { node, source } = launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
   const bytes = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
   const fused: FusedNodes = {
     nodes,
     ends: [...new Set(list.flatMap(({ ends }) => ends))],
     bytes,
     flops: nodes.reduce((n, node) => n + sizeOf((foldOf(node) === null ? node.outputs[0]! : node.inputs[0]!).sizes), 0),
-    shader: () => printShader(simplify(kernel.program.source)),
+    shader: () => printShader(simplify(source())),
   };
   const flops = nodes.reduce((n, x) => n + (x.flops ?? 0), 0);
   return { ...node, fused, ...(flops > 0 ? { flops } : {}) };

@@ -2,9 +2,9 @@
 import { DTYPES, packedBytes } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ShaderTraits } from "../../../dml/capabilities.ts";
-import type { Element } from "../../../shader/ir.ts";
+import type { Element, Shader } from "../../../shader/ir.ts";
 import { callOf, kernel, type Kernel } from "../../../shader/kernels/kernel.ts";
-import type { Parameters } from "../../../shader/language.ts";
+import type { Parameters as Params } from "../../../shader/language.ts";
 import type { Uint } from "../../../shader/numbers.ts";
 import { ELEMENT_OF, isByte } from "../../../shader/operations/code.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
@@ -98,7 +98,7 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
     ...parts.slice(0, -1).map((_, k) => endName(k)),
   ];
   const usesDevice = facts.roundsHalf() && parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16"));
-  const params: Parameters = Object.fromEntries([...names, ...(usesDevice ? [HALF_BITS] : [])].map((name) => [name, "u32"]));
+  const params: Params = Object.fromEntries([...names, ...(usesDevice ? [HALF_BITS] : [])].map((name) => [name, "u32"]));
   const halves = usesDevice ? " device's halves" : "";
   const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);
   return kernel(
@@ -158,7 +158,14 @@ function requireInside(region: Region, facts: Facts): void {
 
 export interface Launch {
   readonly kernel: Kernel;
+  /** Its shader's source, made again where the shader was found compiled. */
+  readonly source: () => Shader;
   readonly node: GraphNode;
+}
+
+/** Holds the region's graph only where it may be needed. */
+function sourceOf(made: Kernel, ...of: [...Parameters<typeof kernelOf>]): Launch["source"] {
+  return made.program.hasSource ? () => made.program.source : () => kernelOf(...of).program.source;
 }
 
 /** forms: of regions that do not depend on each other, with as many threads. */
@@ -186,5 +193,9 @@ export function launchOf(forms: readonly Form[], facts: Facts, traits: ShaderTra
   );
   const shader = { ...callOf(traits, made, { shapes, params }), inPlace };
   const inputs = sources.map((x) => packedExpr(x.value, x.dtype, [elementsOf(x)]));
-  return { kernel: made, node: { id, operator: "SHADER", shader, attributes: {}, inputs, outputs, origin } };
+  return {
+    kernel: made,
+    source: sourceOf(made, parts, sources, threads, facts),
+    node: { id, operator: "SHADER", shader, attributes: {}, inputs, outputs, origin },
+  };
 }
