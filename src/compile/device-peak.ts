@@ -1,5 +1,5 @@
 /** What a device reaches: the rate of a copy, and that of a large matrix product. A profile's shares are of these. */
-import { Graph, packedExpr } from "../graph/graph.ts";
+import { Graph, packedExpr, type Expr } from "../graph/graph.ts";
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { matmulShader, unaryShader } from "../shader/kernels/select.ts";
@@ -40,14 +40,20 @@ const copies = (bytes: number): Fill => (g) => {
   g.graph.outputs = [unaryShader(g, "relu", x) ?? g.elementWiseIdentity(x)];
 }; // prettier-ignore
 
-const multiplies = (n: number): Fill => (g) => {
-  const [a, b] = [0, 1].map(() => packedExpr(g.graph.addInput(4 * n * n), "float32", [n, n])) as [ReturnType<typeof packedExpr>, ReturnType<typeof packedExpr>];
-  const whole = (x: typeof a): typeof a => g.reinterpret(x, { sizes: [1, 1, n, n] });
-  g.graph.outputs = [
-    matmulShader(g, a, b, null, { alpha: 1, beta: 0 }) ??
-      g.gemm(whole(a), whole(b), { output: { sizes: [1, 1, n, n] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }),
-  ];
-}; // prettier-ignore
+/** Multiplies matrices of so many rows, each product with the same matrix as the one before it. */
+export function product(g: GraphBuilder, n: number, count = 1): void {
+  const input = (): Expr => packedExpr(g.graph.addInput(4 * n * n), "float32", [n, n]);
+  const whole = (x: Expr): Expr => g.reinterpret(x, { sizes: [1, 1, n, n] });
+  const [first, b] = [input(), input()];
+  let a = first;
+  for (let i = 0; i < count; i++)
+    a =
+      matmulShader(g, a, b, null, { alpha: 1, beta: 0 }) ??
+      g.reinterpret(g.gemm(whole(a), whole(b), { output: { sizes: [1, 1, n, n] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }), { sizes: [n, n] }); // prettier-ignore
+  g.graph.outputs = [a];
+}
+
+const multiplies = (n: number): Fill => (g) => product(g, n); // prettier-ignore
 
 /** Of DirectML's operator and, on a GPU, the library's shader: over Vulkan the shader moves twice as much. */
 function best(native: NativeDevice, work: number, fill: Fill): number | null {

@@ -22,6 +22,7 @@ import { loadReports, onClose, type NativeDevice } from "../runtime/devices.ts";
 import { choosingBy, DIRECTML, formOfName, inForm, nameOfForm, SHADER, type Form, type TraceChooser, type TracedChoice } from "../shader/shader-forms.ts"; // prettier-ignore
 import { addTuned, readTuned, type TunedChoice } from "../shader/tuned-store.ts";
 import type { Operand } from "./operand.ts";
+import { steadily } from "./steady-device.ts";
 import { TimedGraph, type Content } from "./timed-graph.ts";
 
 /** How `tune` measures. */
@@ -148,34 +149,13 @@ export class Tuner {
     const { device } = this.native;
     const own = (): Tensor[] => tensors.map(({ shape, dtype }, i) => rand([...shape], { device, dtype, generator: new Generator(i + 1) }));
     const seconds: Record<string, number> = {};
-    let expected: ArrayLike<number> | null = null;
     try {
       withTracer(null, () =>
         withJournal(new Journal(), () =>
           outsideScopes(() =>
             noGrad(() =>
               scope(() => {
-                const inputs = own();
-                for (const form of ["DirectML", "shader"]) {
-                  // The gradient's shaders come behind the forward pass's.
-                  const forced: TraceChooser = (inner) => (inner.name === name ? form === "shader" : true);
-                  const { fuse } = this.#program;
-                  const compiled = this.#compile((...list) => run(list), {
-                    name: "tune",
-                    check: false,
-                    ...(fuse === undefined ? {} : { fuse }),
-                  });
-                  try {
-                    const y = choosingBy(forced, () => compiled(...inputs));
-                    const result = Float32Array.from(toDType(y, "float32").dataSync() as ArrayLike<number>);
-                    expected ??= result;
-                    if (!agree(expected, result, y.dtype)) continue;
-                    const times = Array.from({ length: ROUNDS }, () => compiled.profileSync().microseconds);
-                    seconds[form] = Math.max(1e-9, Math.min(...times) / 1e6);
-                  } finally {
-                    compiled.dispose();
-                  }
-                }
+                Object.assign(seconds, this.#timesOfTraced(name, run, own()));
               }),
             ),
           ),
@@ -190,6 +170,36 @@ export class Tuner {
     }
     const isFaster = seconds["shader"] !== undefined && seconds["shader"] * MARGIN <= seconds["DirectML"];
     return this.#note(key, { what, taken: isFaster ? "shader" : "DirectML", seconds });
+  }
+
+  /** Seconds of the forms of a composition that are right. */
+  #timesOfTraced(name: string, run: TracedChoice["run"], inputs: readonly Tensor[]): Record<string, number> {
+    const made: { readonly form: string; readonly compiled: ReturnType<CompileOf> }[] = [];
+    let expected: ArrayLike<number> | null = null;
+    try {
+      for (const form of ["DirectML", "shader"]) {
+        // The gradient's shaders come behind the forward pass's.
+        const forced: TraceChooser = (inner) => (inner.name === name ? form === "shader" : true);
+        const { fuse } = this.#program;
+        const compiled = this.#compile((...list) => run(list), { name: "tune", check: false, ...(fuse === undefined ? {} : { fuse }) });
+        made.push({ form, compiled });
+        try {
+          const y = choosingBy(forced, () => compiled(...inputs));
+          const result = Float32Array.from(toDType(y, "float32").dataSync() as ArrayLike<number>);
+          // What is behind the first profile is made before anything is timed.
+          compiled.profileSync();
+          expected ??= result;
+          if (agree(expected, result, y.dtype)) continue;
+        } catch (error) {
+          if (error instanceof DeviceRemovedError) throw error;
+        }
+        made.pop()!.compiled.dispose();
+      }
+      const times = made.map(({ form, compiled }) => [form, () => compiled.profileSync().microseconds / 1e6] as const);
+      return steadily(this.native, () => timesOf(times));
+    } finally {
+      for (const { compiled } of made) compiled.dispose();
+    }
   }
 
   #note(key: string, choice: TunedChoice): TunedChoice {
@@ -270,7 +280,8 @@ export class Tuner {
     if (this.#isOver) return null;
     this.#options.onMeasure?.({ what, measured: this.#measured });
     if (this.#isOver) return null;
-    const made: { readonly name: string; readonly timed: TimedGraph; seconds: number }[] = [];
+    const made: { readonly name: string; readonly timed: TimedGraph }[] = [];
+    let seconds: Record<string, number>;
     try {
       let expected: readonly ArrayLike<number>[] | null = null;
       for (const { name, make } of candidates) {
@@ -280,24 +291,21 @@ export class Tuner {
           if (expected === null) return null;
           continue;
         }
-        const own = { name, timed, seconds: Infinity };
+        const own = { name, timed };
         made.push(own);
         timed.seconds();
         const results = timed.results(dtypes);
         expected ??= results;
         if (!results.every((list, i) => agree(expected![i]!, list, dtypes[i]!))) made.splice(made.indexOf(own), 1)[0]!.timed.dispose();
       }
-      const start = performance.now();
-      for (let round = 0; round < ROUNDS && (round === 0 || performance.now() - start < 1000 * ENOUGH); round++)
-        for (const own of made) own.seconds = Math.min(own.seconds, own.timed.seconds());
+      seconds = steadily(this.native, () => timesOf(made.map(({ name, timed }) => [name, () => timed.seconds()])));
     } finally {
       for (const { timed } of made) timed.dispose();
       this.#settle();
     }
-    const seconds = Object.fromEntries(made.map((own) => [own.name, Math.max(own.seconds, 1e-9)]));
-    const [first] = made;
-    const best = made.reduce((a, b) => (b.seconds < a.seconds ? b : a));
-    const taken = best.seconds * margin <= first!.seconds ? best.name : first!.name;
+    const first = made[0]!.name;
+    const fastest = made.reduce((a, { name }) => (seconds[name]! < seconds[a]! ? name : a), first);
+    const taken = seconds[fastest]! * margin <= seconds[first]! ? fastest : first;
     return this.#note(key, { what, taken, seconds });
   }
 
@@ -322,6 +330,15 @@ export class Tuner {
       return null;
     }
   }
+}
+
+/** The least seconds of each form, all of them timed in turn. */
+function timesOf(forms: readonly (readonly [name: string, time: () => number])[]): Record<string, number> {
+  const seconds = new Map(forms.map(([name]) => [name, Infinity]));
+  const start = performance.now();
+  for (let round = 0; round < ROUNDS && (round === 0 || performance.now() - start < 1000 * ENOUGH); round++)
+    for (const [name, time] of forms) seconds.set(name, Math.min(seconds.get(name)!, time()));
+  return Object.fromEntries([...seconds].map(([name, s]) => [name, Math.max(s, 1e-9)]));
 }
 
 const whatOf = (name: string, tensors: readonly TensorSpec[]): string =>
