@@ -12,6 +12,7 @@ import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } fr
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
+import { joinCounters } from "./counters.ts";
 import { formOf } from "./region-form.ts";
 import { launchOf } from "./launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
@@ -105,5 +106,5 @@ export function fuseRegions(
   const nodes = sharedLaunches(group(expanded.graph, own, parts), own).flatMap((list) =>
     list.length === 1 && list[0]!.region === null ? list[0]!.nodes : measured(launched(list, own, capabilities), list, own, measure),
   );
-  return removeDeadCode(withNodes(expanded.graph, nodes, (x) => x));
+  return joinCounters(removeDeadCode(withNodes(expanded.graph, nodes, (x) => x)), capabilities, known);
 }
