@@ -45,7 +45,7 @@ interface Described {
   readonly threads: number;
   readonly body: (s: unknown) => void;
 }
-const NO_EPILOGUE = { hasBias: false, epsilon: null, hasAddend: false, activation: null } as const;
+const NO_EPILOGUE = { hasBias: false, epsilon: null, hasAddend: false, activation: null, reluGradient: null } as const;
 
 /** src/shader/kernels/convolution*.ts. */
 type Plans = typeof plans;

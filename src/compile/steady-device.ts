@@ -10,7 +10,7 @@ import { TimedGraph } from "./timed-graph.ts";
 /** How much slower the reference may be than it has been. */
 const TOLERANCE = 1.05;
 const TRIES = 3;
-/** Milliseconds that the device is kept busy, at least and at most. */
+/** Milliseconds that the device is kept busy, at shortest and at most. */
 const [MIN_BUSY, MAX_BUSY] = [30, 600];
 /** Products of so many rows, one after the other. */
 const [ROWS, PRODUCTS] = [2048, 8];
@@ -30,12 +30,12 @@ function reference(native: NativeDevice, rows: number): TimedGraph | null {
   }
 }
 
-/** Seconds of the reference, as a multiple of the least that it took. */
+/** Seconds of the reference, as a multiple of the shortest that it has taken. */
 function slowness(native: NativeDevice, timed: TimedGraph): number {
   const found = timed.seconds();
-  const least = Math.min(found, best.get(native) ?? Infinity);
-  best.set(native, least);
-  return least > 0 ? found / least : 1;
+  const shortest = Math.min(found, best.get(native) ?? Infinity);
+  best.set(native, shortest);
+  return shortest > 0 ? found / shortest : 1;
 }
 
 /** Until the reference takes the time that it has taken at best. */

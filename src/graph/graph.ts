@@ -84,7 +84,7 @@ export interface FusedNodes {
   readonly shader: () => string;
 }
 
-/** What a node's epilogue does to its result: a sum with a tensor of its sizes, or batch norm with known statistics. */
+/** What a node's epilogue does to its result: a sum with a tensor of its sizes, batch norm with known statistics, or relu's gradient. */
 export type EpilogueOp =
   | { readonly kind: "add"; readonly addend: Expr }
   | {
@@ -94,7 +94,9 @@ export type EpilogueOp =
       readonly variance: Expr;
       readonly gain: Expr;
       readonly shift: Expr;
-    };
+    }
+  /** 0 where x is at most 0, or where it is not above 0. */
+  | { readonly kind: "reluGradient"; readonly x: Expr; readonly zero: "unless at most 0" | "where above 0" };
 
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";

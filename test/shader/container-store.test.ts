@@ -89,7 +89,7 @@ describe("compiled shaders", () => {
       writeFileSync(path, bytes);
       const all = [later(2), later(3)];
       for (const { program } of all) program.compiled(traits);
-      expect(all.map(({ made }) => made()).toSorted()).toEqual([0, 1]);
+      expect(all.map(({ made }) => made()).reduce((a, b) => a + b)).toBe(1);
       expect(readFileSync(path).equals(content)).toBe(true);
     }
   });

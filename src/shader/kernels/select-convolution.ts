@@ -50,7 +50,7 @@ function sizesOf(kind: ConvolutionKind, images: number, channels: number, filter
 type Inputs = { readonly [name: string]: Expr };
 
 /** The launch that writes y, and its forms with what follows it. */
-class EndedLaunch {
+class EpilogueLaunch {
   readonly #g: GraphBuilder;
   readonly #kernelOf: (epilogue: EpilogueForm) => Kernel;
   readonly #sizes: readonly number[];
@@ -81,19 +81,23 @@ class EndedLaunch {
       const all = Object.values(made.inputs);
       return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
+    if (epilogue.reluGradient !== null) return {};
     return {
       withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
-      ...(epilogue.hasAddend ? {} : { withEpilogue }),
+      withEpilogue,
     };
   }
 
-  /** Null: batch norm comes before an addend, its numbers are one for each channel, and a launch has so many buffers. */
+  /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
   #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
-    if (Object.keys(inputs).length + (op.kind === "add" ? 1 : NORM_BUFFERS.length) + 1 > MAX_BUFFERS) return null;
+    if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
+    const isLike = (x: Expr): boolean => x.dtype === "float32" && isWhole(x) && String(x.sizes) === String(this.#sizes);
+    if (op.kind === "reluGradient")
+      return isLike(op.x) ? { inputs: { ...inputs, mask: op.x }, epilogue: { ...epilogue, reluGradient: op.zero } } : null;
+    if (epilogue.hasAddend) return null;
     if (op.kind === "add") {
       const { addend } = op;
-      if (addend.dtype !== "float32" || !isWhole(addend) || String(addend.sizes) !== String(this.#sizes)) return null;
-      return { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } };
+      return isLike(addend) ? { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } } : null;
     }
     const channels = this.#sizes[1]!;
     const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, channels));
@@ -120,7 +124,7 @@ function launched(
   params: { readonly [name: string]: number },
   hasBias: boolean,
 ): Expr {
-  const launch = new EndedLaunch(g, kernelOf, sizes, params);
+  const launch = new EpilogueLaunch(g, kernelOf, sizes, params);
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
   const epilogue = { ...NO_EPILOGUE, hasBias };

@@ -110,4 +110,25 @@ eachDevice("a convolution with what follows it", (name) => {
     expect(compiled.explain().nodes.some((n) => / \+ add/.test(n.origin))).toBe(true);
     compiled.dispose();
   });
+
+  it("computes relu's gradient in the data gradient's launch, with a sum before it, and NaN as DirectML", () => {
+    const [x, w, v] = [of([2, 4, 6, 6], 1), of([4, 1, 3, 3], 2), of([4, 1, 3, 3], 3)];
+    const step = (input: dx.Tensor): dx.Tensor => {
+      const leaf = input.detach().requiresGrad_();
+      const y = dx.relu(dx.conv2d(leaf, w, null, { padding: 1, groups: 4 }));
+      const z = dx.relu(dx.conv2d(y, v, null, { padding: 1, groups: 4 }).add(y));
+      return dx.grad(z.mul(z).sum(), [leaf])[0]!;
+    };
+    const data = x.dataSync() as Float32Array;
+    for (const special of [null, NaN, Infinity]) {
+      if (special !== null) data[7] = special;
+      const input = dx.tensor(data, { device: name }).reshape([2, 4, 6, 6]);
+      const expected = step(input);
+      const compiled = dx.compile(step, { regions: "none", fuse: "off" });
+      for (let i = 0; i < 3; i++) expect(compiled(input).allcloseSync(expected, { rtol: 1e-4, atol: 1e-4, equalNan: true })).toBe(true);
+      const { nodes } = compiled.explain();
+      expect(nodes.some((n) => n.operator === "SHADER" && / \+ add.* \+ reluGrad/.test(n.origin))).toBe(true);
+      compiled.dispose();
+    }
+  });
 });

@@ -190,10 +190,31 @@ describe("ends", () => {
         return Math.max(0, ((v - mean[k]!) / Math.sqrt(spread[k]! + 1e-3)) * gain[k]! + shift[k]! + addend[i]!);
       });
       const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
-      const ends = { hasBias: false, epsilon: 1e-3, hasAddend: true, activation: relu };
+      const ends = { hasBias: false, epsilon: 1e-3, hasAddend: true, activation: relu, reluGradient: null };
       expectClose(run(c, a, b, chosen, ends, [], { mean, variance: spread, gain, shift, addend }), expected, "f32", 128);
     }
   });
+});
+
+it.each(["unless at most 0", "where above 0"] as const)("relu's gradient by a tensor, zero %s, behind a sum", (reluGradient) => {
+  const shape: Shape = { ...plain, images: 2, channels: 3, filters: 4, input: [5, 6], kernel: [3, 3], padding: [1, 1] };
+  const special = [0, -0, NaN, Infinity, -Infinity, 1e-38, -1e-38, 3, -3];
+  for (const wished of [0, 1, 2]) {
+    const own = wished === 0 ? { ...shape, groups: 3, channels: 1, filters: 1 } : shape;
+    const c: ConvolutionSizes = { kind: "inputGradient", ...own, output: outputOf(own) };
+    const { a, b, y } = reference(c, 13);
+    y[3] = NaN;
+    const addend = numbers(y.length, 5, 1);
+    addend[3] = NaN;
+    const mask = y.map((_, i) => special[i % special.length]!);
+    const expected = y.map((v, i) => {
+      const isZero = reluGradient === "where above 0" ? !(mask[i]! > 0) : mask[i]! <= 0;
+      return isZero ? 0 : v + addend[i]!;
+    });
+    const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
+    const got = run(c, a, b, chosen, { ...NO_EPILOGUE, hasAddend: true, reluGradient }, [], { addend, mask });
+    expectClose(got, expected, "f32", 64);
+  }
 });
 
 it("NaN and infinity stay in the windows that have them", () => {
