@@ -178,6 +178,7 @@ class Grouping {
   /** Whether a state could no longer be written in place: a copy of it is one more step of the program. */
   #losesInPlace(region: Form, a: Cluster, b: Cluster): boolean {
     const before = [a, b]
+      .filter((c) => c.nodes.some(({ outputs }) => outputs.some((x) => x !== null && this.#facts.states.has(x.value))))
       .map((c) => formOf(c.nodes, this.#facts))
       .flatMap((r) => (typeof r === "string" ? [] : [...inPlaceOf(r, this.#facts)]));
     if (before.length === 0) return false;
