@@ -5,7 +5,7 @@ import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../core/errors.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
-import { isVerified, readContainer, writeContainer } from "../container-store.ts";
+import { isVerified, readContainer, writeContainer } from "./container-store.ts";
 import type { Element, Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
 import { verifyShader } from "../validate.ts";

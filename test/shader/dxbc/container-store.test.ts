@@ -3,11 +3,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { containerFolder, readContainer, shrink, writeContainer } from "../../src/shader/container-store.ts";
-import { emitShader, type CompiledShader } from "../../src/shader/dxbc/emit.ts";
-import { ShaderProgram } from "../../src/shader/dxbc/shader-program.ts";
-import type { Shader } from "../../src/shader/ir.ts";
-import { Scope } from "../../src/shader/language.ts";
+import { containerFolder, readContainer, shrink, writeContainer } from "../../../src/shader/dxbc/container-store.ts";
+import { emitShader, type CompiledShader } from "../../../src/shader/dxbc/emit.ts";
+import { ShaderProgram } from "../../../src/shader/dxbc/shader-program.ts";
+import type { Shader } from "../../../src/shader/ir.ts";
+import { Scope } from "../../../src/shader/language.ts";
 
 const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADER_CACHE", "DXTENSOR_VERIFY"] as const;
 let folder: string;

@@ -6,12 +6,12 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { closeSync, fstatSync, futimesSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"; // prettier-ignore
 import { basename, dirname, join } from "node:path";
 import { threadId } from "node:worker_threads";
-import { ownFile, ownFolder } from "../core/home.ts";
-import { isSwitchedOn } from "../host/environment.ts";
-import { hostEnvironment, packageVersion } from "../native/load-addon.ts";
-import { cacheFolder } from "../native/paths.ts";
-import type { CompiledShader } from "./dxbc/emit.ts";
-import type { Uniform } from "./ir.ts";
+import { ownFile, ownFolder } from "../../core/home.ts";
+import { isSwitchedOn } from "../../host/environment.ts";
+import { hostEnvironment, packageVersion } from "../../native/load-addon.ts";
+import { cacheFolder } from "../../native/paths.ts";
+import type { CompiledShader } from "./emit.ts";
+import type { Uniform } from "../ir.ts";
 
 const MAGIC = Buffer.from("DXTSHDR1");
 const DIGEST_BYTES = 32;
