@@ -114,6 +114,8 @@ export interface Sweep {
   readonly threads: readonly number[];
 }
 
+/** Of a call, at least. */
+const DISPATCHES = 64;
 const DTYPES = { f32: "float32", f16: "float16" } as const;
 
 /** Products of one shape with every tile: each of several weights in turn, which together are larger than the device's cache. */
@@ -147,6 +149,8 @@ export async function measureProducts(
       const values = first.values();
       const copies = Math.max(2, Math.min(48, Math.ceil(bytes / first.bytes)));
       const all = Array.from({ length: copies }, (_, i) => (i === 0 ? first : { ...first, codes: first.codes.clone(), scales: first.scales.clone(), minima: first.minima?.clone() ?? null })); // prettier-ignore
+      // With few dispatches it is the call that is timed: it took some 100 microseconds on an H200, whatever its dispatches did.
+      const passes = bytes === 0 ? 1 : Math.ceil(DISPATCHES / copies);
       const most = Math.max(...counts);
       const whole = dx.randn([most, width], { device, generator: new dx.Generator(3) });
       const host = (await whole.data()) as Float32Array;
@@ -191,7 +195,8 @@ export async function measureProducts(
                 const found = (await y.data()) as Float32Array;
                 y.dispose();
                 const away = Math.max(...[0, last].map((row) => difference(found.subarray(row * n, (row + 1) * n), expected.get(row)!)));
-                const program = dx.compile((a: dx.Tensor) => all.map((w) => one(a, w)), { check: false, fuse: "off" });
+                const calls = Array.from({ length: passes }, () => all).flat();
+                const program = dx.compile((a: dx.Tensor) => calls.map((w) => one(a, w)), { check: false, fuse: "off" });
                 const once = (): undefined => dx.scope(() => void program(x));
                 once();
                 await dx.synchronize(device);
@@ -200,7 +205,7 @@ export async function measureProducts(
             }
         for (const { form, away, once, dispose } of compiled) {
           const timing = await clock.measure(once, minSeconds);
-          const time = timing.seconds / copies;
+          const time = timing.seconds / (copies * passes);
           const rate = first.bytes / time / 1e9;
           report.add({ part: "product", name: `${title}, ${count} rows`, form, us: 1e6 * time, rate, unit: "GB/s", share: rate / copy, difference: away, isWrong: !(away <= 1e-5), reference: timing.reference }); // prettier-ignore
           dispose();
