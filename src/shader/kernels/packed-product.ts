@@ -77,6 +77,10 @@ function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes, way }:
 /** Whether x's rows are in shared memory, in parts of at least as much as the lanes take at once. @package */
 export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): boolean => texelsAtOnce(form, tile) > 0;
 
+/** Whether all of x's rows are in shared memory at once. @package */
+export const holdsRows = (form: PackedProductForm, tile: PackedProductTile): boolean =>
+  texelsAtOnce(form, tile) === form.width / codesAtOnce(form.bits);
+
 /** x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. */
 export function packedProduct(form: PackedProductForm, tile: PackedProductTile): Kernel {
   const { bits, isSigned, width, block, scales, hasMinima, hasBias, count } = form;

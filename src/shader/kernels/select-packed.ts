@@ -9,6 +9,7 @@ import { callOf, type Kernel } from "./kernel.ts";
 import {
   codesAtOnce,
   fitsTile,
+  holdsRows,
   packedProduct,
   rowsOfGroup,
   takesPacked,
@@ -76,6 +77,9 @@ export function packedTile(form: PackedProductForm, n: number): PackedProductTil
   const candidates = [64, 32, 16, 8, 4].filter((lanes) => lanes === 4 || idle(lanes) <= 1.25);
   const rows = form.count <= 4 ? 4 : 2;
   for (const lanes of candidates) {
+    // Measured on an H200 (docs/gpu/h200.md): a row of x and many rows of W, each thread eight.
+    const ahead = { threads: 256, lanes: Math.min(lanes, 32), rows: 8, way: "ahead" } as const;
+    if (form.count === 1 && lanes >= 16 && holdsRows(form, ahead)) return smallerFor(ahead, n);
     const tile = { threads: 256, lanes, rows };
     if (fitsTile(form, tile)) return smallerFor(tile, n);
   }

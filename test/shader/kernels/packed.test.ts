@@ -176,6 +176,9 @@ describe("values of packed weights in the evaluator", () => {
 eachDevice("products with packed weights", () => {
   it.each([
     [{ width: 576, hasBias: true }, 1, 96],
+    // Codes are read ahead.
+    [{ width: 1024 }, 1, 40],
+    [{ bits: 8, isSigned: true, width: 512 }, 1, 1100],
     [{ width: 14336, hasMinima: true }, 1, 8],
     [{ bits: 8, isSigned: true, width: 576, block: 576, scales: "f16", count: 2 }, 4, 33],
   ] as readonly (readonly [Partial<PackedProductForm>, number, number])[])("%o, %i rows", (more, m, n) => {
