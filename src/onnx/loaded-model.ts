@@ -225,7 +225,7 @@ export class LoadedModel implements ModelProgram {
       this.#graph.nodes,
       this.#alone,
       this.#results,
-      (name) => this.#known.get(name) !== undefined,
+      (name) => this.#known.get(name),
       (results, own) => this.#owned(results, own),
     ));
     const [only] = parts;

@@ -11,7 +11,8 @@ import { Budget } from "./format/limits.ts";
 import type { NodeMessage } from "./format/proto.ts";
 import { Constant, KEPT, Texts, type Value } from "./format/value.ts";
 import { readNames, readsOf } from "./graph-order.ts";
-import { named, Names, runNodes, type Context } from "./run-graph.ts";
+import { withHardSwish } from "./hard-swish.ts";
+import { named, Names, runNode, runNodes, type Context } from "./run-graph.ts";
 
 /** Kinds of inputs that are compiled in their first call; those after them in their second. */
 const FEW_KINDS = 4;
@@ -171,13 +172,24 @@ const asList = (results: Tensor | readonly Value[]): readonly Value[] => (result
 
 export type Part = Segment | NodeMessage;
 
-/** The nodes of a graph in as few segments as the nodes between allow. isMade: whether a name is a weight's. finish: of a segment that is all. */
+/** Nodes of one segment, with few operators for what some files write with several. */
+function simplified(context: Context, nodes: readonly NodeMessage[], outputs: readonly string[], weight: WeightOf): readonly NodeMessage[] {
+  const constants = new Map(nodes.flatMap((node) => (node.type === "Constant" ? [[node.outputs[0]!, node] as const] : [])));
+  return withHardSwish(nodes, outputs, (name) => {
+    const node = constants.get(name);
+    return node === undefined ? weight(name) : runNode(context, node, new Names(null))[0];
+  });
+}
+
+type WeightOf = (name: string) => Value | undefined;
+
+/** The nodes of a graph in as few segments as the nodes between allow. weight: the weight of a name. finish: of a segment that is all. */
 export function partsOf(
   context: Context,
   nodes: readonly NodeMessage[],
   alone: ReadonlySet<NodeMessage>,
   outputs: readonly string[],
-  isWeight: (name: string) => boolean,
+  weight: WeightOf,
   finish: Finish,
 ): Part[] {
   const level = new Map<string, number>();
@@ -203,8 +215,8 @@ export function partsOf(
     const reads = readNames(group, isAll ? outputs : []);
     for (const name of reads) later.add(name);
     if (group.length === 1 && alone.has(group[0]!)) return group[0]!;
-    const inputs = [...reads].filter((name) => !own.has(name) && !isWeight(name));
-    return new Segment(context, group, inputs, results, isAll ? finish : (list) => list);
+    const inputs = [...reads].filter((name) => !own.has(name) && weight(name) === undefined);
+    return new Segment(context, simplified(context, group, results, weight), inputs, results, isAll ? finish : (list) => list);
   });
   return parts.toReversed();
 }
