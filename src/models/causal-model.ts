@@ -7,6 +7,7 @@ import { OUTPUT_LAYER } from "../nn/inner.ts";
 import { Module, type Layer } from "../nn/module.ts";
 import { FullPass, type DecoderPass } from "./decoder-pass.ts";
 import type { LanguageModelCall } from "./options.ts";
+import { PastPass } from "./past-pass.ts";
 
 /** What generation asks of a model. */
 export interface CausalShape {
@@ -55,6 +56,31 @@ export abstract class CausalModel extends Module {
     const at = positions ?? reshape(arange(length, { dtype: "int32", device: tokens.device }), [1, length]);
     const pass = new FullPass(at, positions === undefined ? length : this.causal.maxLength, attentionMask ?? null);
     return this.logitsOf(this.hiddenStates(tokens, pass));
+  }
+
+  /**
+   * The logits behind tokens that continue texts, and the keys and values of all their tokens: what onnx.export() takes to write a model with a cache.
+   * tokens: [B, L] int32 or int64. past: keys and values of each layer, [B, G, P, D], in the order key, value, key, …; G heads of D elements, P from
+   * 0. Results: the logits [B, L, V], then keys and values [B, G, P + L, D] in the order of `past`. Throws ShapeError for other shapes and another
+   * number of tensors, IndexError for texts longer than the model's positions.
+   */
+  withPast(tokens: Tensor, past: readonly Tensor[]): Tensor[] {
+    const name = `${this.constructor.name}.withPast`;
+    requireTokens(name, tokens);
+    const { layers, keyHeads, headWidth, maxLength } = this.causal;
+    const [batch, length] = tokens.shape as [number, number];
+    if (past.length !== 2 * layers) throw new ShapeError(name, "past", `${2 * layers} tensors`, past.length);
+    const before = past[0]!.shape[2] ?? 0;
+    const shape = [batch, keyHeads, before, headWidth];
+    past.forEach((t, i) => {
+      if (t.rank !== 4 || t.shape.some((n, axis) => n !== shape[axis]))
+        throw new ShapeError(name, `past[${i}]`, `[${shape.join(", ")}]`, t.describe());
+    });
+    if (before + length > maxLength)
+      throw new IndexError(name, "tokens", `of at most ${maxLength} positions with those before`, tokens.describe());
+    const pass = new PastPass(tokens, past, maxLength);
+    const logits = this.logitsOf(this.hiddenStates(tokens, pass));
+    return [logits, ...pass.present];
   }
 }
 

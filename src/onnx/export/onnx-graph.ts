@@ -125,7 +125,7 @@ export class ExportGraph {
     return made;
   }
 
-  /** A length that is a multiple of an input's, a product of two, a whole part, or differs by a constant: if it can be only one of these. */
+  /** A length that is a multiple of an input's, a product of two, a whole part, differs by a constant, or is the sum of two: if it can be only one. */
   #computed(a: number, b: number): Name {
     const axes = new Map<string, { readonly n: number; readonly m: number; readonly name: () => Name }>();
     for (const v of this.inputs)
@@ -145,6 +145,11 @@ export class ExportGraph {
           found.push(() => this.node("Mul", [this.node("Mul", [x.name(), y.name()]), this.ints([a / n])]));
       }
     });
+    // As of keys of a cache and of new ones. Only where nothing else fits, so that it makes no other length ambiguous.
+    if (found.length === 0)
+      list.forEach((x, i) => {
+        for (const y of list.slice(i + 1)) if (a === x.n + y.n && b === x.m + y.m) found.push(() => this.node("Add", [x.name(), y.name()]));
+      });
     if (found.length === 1) return found[0]!();
     const ways = found.length === 0 ? "" : `, which follows from these in ${found.length} ways: export an example of other lengths`;
     throw new Refusal(`a length that is ${a} for the example and ${b} for other sizes${ways}`);

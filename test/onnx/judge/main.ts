@@ -1,6 +1,7 @@
 /** npm run onnx -- --export: ONNX Runtime runs what the library exports, and must give the same numbers. */
 import * as dx from "../../../src/index.ts";
 import { exportCases, tensorsOf, type Source } from "../export-cases.ts";
+import { cachedModels } from "./cached-models.ts";
 import { layerCases, networkCases, optionsOf } from "./modules.ts";
 import { judge } from "./onnxruntime.ts";
 
@@ -34,7 +35,7 @@ const operations = exportCases.map(({ name, source, make, opset = 18 }): Judged 
 export async function judgeExports(device: string, only: RegExp, say: (text: string) => void): Promise<number> {
   dx.setDefaultDevice(device);
   let [passed, failed] = [0, 0];
-  for (const { name, run } of [...operations, ...modules].filter((c) => only.test(c.name))) {
+  for (const { name, run } of [...operations, ...modules, ...cachedModels(say)].filter((c) => only.test(c.name))) {
     dx.manualSeed(11);
     try {
       await run();
