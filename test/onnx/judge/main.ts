@@ -1,9 +1,10 @@
 /** npm run onnx -- --export: ONNX Runtime runs what the library exports, and must give the same numbers. */
 import * as dx from "../../../src/index.ts";
 import { exportCases, tensorsOf, type Source } from "../export-cases.ts";
-import { cachedModels } from "./cached-models.ts";
+import { smallLlama } from "./cache-passes.ts";
 import { layerCases, networkCases, optionsOf } from "./modules.ts";
 import { judge } from "./onnxruntime.ts";
+import { judgeWithCache, packageModels } from "./package-models.ts";
 
 interface Judged {
   readonly name: string;
@@ -31,11 +32,16 @@ const operations = exportCases.map(({ name, source, make, opset = 18 }): Judged 
   },
 }));
 
+const cached: Judged = {
+  name: "Llama with a cache",
+  run: async () => judgeWithCache(await dx.models.fromConfig(smallLlama, { family: "llama" }), [2, 1], 1e-5),
+};
+
 /** Prints what differs, and the counts; how many failed. */
 export async function judgeExports(device: string, only: RegExp, say: (text: string) => void): Promise<number> {
   dx.setDefaultDevice(device);
   let [passed, failed] = [0, 0];
-  for (const { name, run } of [...operations, ...modules, ...cachedModels(say)].filter((c) => only.test(c.name))) {
+  for (const { name, run } of [...operations, ...modules, cached, ...packageModels(say)].filter((c) => only.test(c.name))) {
     dx.manualSeed(11);
     try {
       await run();
