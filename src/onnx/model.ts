@@ -54,6 +54,11 @@ export interface OnnxOptions {
   readonly layers?: Readonly<Record<string, OnnxLayer>> | undefined;
   /** Whether call() runs node by node instead of making a program for each kind of inputs. Default: false. */
   readonly eager?: boolean | undefined;
+  /**
+   * Channels of a block in files that ONNX Runtime has optimized for one machine (`com.microsoft.nchwc`): 16 where that has AVX-512 or is an arm64, else
+   * 8. Default: what the shapes of the weights say; an error where they do not tell.
+   */
+  readonly channelBlock?: 8 | 16 | undefined;
 }
 
 /** Options of an ONNX model's call(). */

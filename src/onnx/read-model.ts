@@ -6,12 +6,14 @@ import { MAX_ITERATIONS, requireFinite } from "./format/limits.ts";
 import { domainOf } from "./format/operator-keys.ts";
 import { readModel, type GraphMessage, type ModelMessage } from "./format/proto.ts";
 import type { External } from "./format/tensor-message.ts";
-import { STRING, type Constant } from "./format/value.ts";
+import { STRING, type Constant, type Value } from "./format/value.ts";
+import { unblockChannels, type ChannelBlock } from "./channel-blocks.ts";
 import { constantFor, foldConditions } from "./conditions.ts";
 import { readNames, requireMade, sort } from "./graph-order.ts";
 import { requireOperators, requireVersions } from "./known-operators.ts";
 import { contextOf, LoadedModel, type Source } from "./loaded-model.ts";
 import { OnnxModel, type OnnxOptions } from "./model.ts";
+import { initializersOf } from "./run-graph.ts";
 
 /** Lets the graph end at these values. */
 function cut(graph: GraphMessage, names: readonly string[]): void {
@@ -62,6 +64,11 @@ export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: Ext
   return modelOf(readModel(bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes)), options, external);
 }
 
+function blockOf({ channelBlock }: OnnxOptions): ChannelBlock | null {
+  if (channelBlock === undefined || channelBlock === 8 || channelBlock === 16) return channelBlock ?? null;
+  throw new ValueError("onnx.load", "channelBlock", "8 or 16", channelBlock);
+}
+
 /** A model from its messages, which are its own from now on. */
 export function modelOf(message: ModelMessage, options: OnnxOptions, external: External | null): OnnxModel {
   const device = requireDevice("onnx", options.device ?? defaultDevice());
@@ -94,6 +101,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
     initialize(graph);
     sort(graph, []);
   }
+  unblockChannels(graph, (g) => initializersOf(context, g) as Map<string, Value>, blockOf(options));
   const known = new Set(constants.keys());
   for (const t of graph.initializers) known.add(t.name);
   for (const s of graph.sparseInitializers) known.add(s.values?.name ?? "");

@@ -3,6 +3,7 @@ import { activation } from "./activation.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { attention } from "./attention.ts";
 import { cast } from "./cast.ts";
+import { channelBlocks } from "./channel-blocks.ts";
 import { control } from "./control.ts";
 import { convolution } from "./convolution.ts";
 import { creation, random } from "./creation.ts";
@@ -66,6 +67,7 @@ const domains: Readonly<Record<string, Family>> = {
   "ai.onnx.preview": preview,
   "ai.onnx.preview.training": training,
   "com.microsoft": microsoft,
+  "com.microsoft.nchwc": channelBlocks,
 };
 
 export const operatorOf = (domain: string, name: string): Operator | null => {

@@ -36,6 +36,7 @@ const names: Readonly<Record<string, string>> = {
     QuantizeLinear QuickGelu Range ReduceSumInteger RemovePadding RestorePadding RotaryEmbedding ScaledSiLU
     SimplifiedLayerNormalization SkipGroupNorm SkipLayerNormalization SkipSimplifiedLayerNormalization SwiGLU
     TorchEmbedding TransposeMatMul Trilu UnfoldTensor Unique`,
+  "com.microsoft.nchwc": "AveragePool Conv GlobalAveragePool GlobalMaxPool MaxPool ReorderInput ReorderOutput Upsample",
 };
 
 /** Names by domain, as docs list them. */
