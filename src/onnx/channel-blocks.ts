@@ -91,7 +91,7 @@ class BlockedGraphs {
     for (const node of convolutions) {
       const { shape } = this.#weight(node).value;
       outputs.set(node.outputs[0] ?? "", shape[0]!);
-      for (const block of [...fits])
+      for (const block of fits)
         if (shape[0]! % block !== 0 || (readsBlocks(shape, intOf(node, "group", 1), block) && shape[1]! % block !== 0)) fits.delete(block);
     }
     for (const node of this.nodes) {

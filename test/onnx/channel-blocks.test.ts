@@ -33,8 +33,8 @@ eachDevice("channels in blocks", (device) => {
         for (const eager of [true, false]) {
           using x = dx.tensor(floatsOf(r.input), { shape: r.shape, device });
           using y = read.call({ x }, { eager })[r.y]!;
-          expect(y.shape, name).toEqual(r.wantedShape);
-          await expectClose(y, [...floatsOf(r.wanted)], { rtol: 1e-4, atol: 1e-4 });
+          expect(y.shape).toEqual(r.wantedShape);
+          expectClose(y, [...floatsOf(r.wanted)], { rtol: 1e-4, atol: 1e-4 });
         }
       }
     });
