@@ -69,13 +69,9 @@ export function convolve(c: Call, x: Tensor, weight: Tensor, bias: Tensor | null
   return isEven ? run(x, weight, bias, { ...options, padding: w.before }) : run(padded(x, w.before, w.after), weight, bias, options);
 }
 
-function convTranspose(c: Call): Tensor {
-  const [x, weight, bias] = [c.tensor(0), c.tensor(1), c.optional(2)];
-  const spatial = x.rank - 2;
-  const run = TRANSPOSED[spatial - 1];
-  if (run === undefined) throw c.unsupported(`${spatial} spatial axes`);
-  const input = x.shape.slice(2);
-  const kernel = c.ints("kernel_shape") ?? weight.shape.slice(2);
+/** Where a transposed convolution writes: the whole result's lengths, and how many elements are cut from each end of it; below 0: added. */
+export function transposedWindow(c: Call, input: readonly number[], kernel: readonly number[]) {
+  const spatial = input.length;
   const ones = input.map(() => 1);
   const [strides, dilations] = [c.ints("strides") ?? ones, c.ints("dilations") ?? ones];
   const extra = c.ints("output_padding") ?? input.map(() => 0);
@@ -93,9 +89,19 @@ function convTranspose(c: Call): Tensor {
     before = auto === "SAME_UPPER" ? half : total.map((t, i) => t - half[i]!);
     after = total.map((t, i) => t - before[i]!);
   }
+  return { strides, dilations, full, before, after: full.map((_, i) => after[i]! - extra[i]!) };
+}
+
+function convTranspose(c: Call): Tensor {
+  const [x, weight, bias] = [c.tensor(0), c.tensor(1), c.optional(2)];
+  const spatial = x.rank - 2;
+  const run = TRANSPOSED[spatial - 1];
+  if (run === undefined) throw c.unsupported(`${spatial} spatial axes`);
+  const input = x.shape.slice(2);
+  const { strides, dilations, before, after } = transposedWindow(c, input, c.ints("kernel_shape") ?? weight.shape.slice(2));
   // All of the result is made, and cut or grown afterwards.
   const whole = run(x, weight, bias, { stride: strides, dilation: dilations, groups: c.int("group", 1) });
-  const grown = full.map((_, i) => extra[i]! - after[i]!);
+  const grown = after.map((p) => -p);
   const cut = before.map((p) => -p);
   if (grown.every((g) => g <= 0) || bias === null) return padded(whole, cut, grown);
   const bare = run(x, weight, null, { stride: strides, dilation: dilations, groups: c.int("group", 1) });

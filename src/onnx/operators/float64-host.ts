@@ -1,21 +1,13 @@
 /** Arithmetic of float64, which DirectML has none for, on the host: what an operator makes of float64 stays there until a device needs it. */
 import { elements } from "../../core/elements.ts";
-import { broadcastShapes, sizeOf, type Shape } from "../../core/shape.ts";
+import { broadcastShapes, sizeOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { Constant, type Value } from "../format/value.ts";
 import { offsetOf } from "./broadcast-offset.ts";
+import { LAYERS, SUPPORTED_SINCE, isComputed } from "./float64-layers.ts";
+import { input, type Compute, type Numbers } from "./float64-numbers.ts";
 import type { Family, Operator } from "./operator.ts";
-
-/** Numbers with a shape. */
-interface Numbers {
-  readonly shape: Shape;
-  readonly list: readonly number[];
-}
-
-type Compute = (c: Call) => Numbers;
-
-const input = (c: Call, i: number): Numbers => ({ shape: c.numeric(i).shape, list: c.numbers(i) });
 
 const unary =
   (fn: (v: number) => number): Compute =>
@@ -210,6 +202,7 @@ const ARITHMETIC: Readonly<Record<string, Compute>> = {
   Exp: unary(Math.exp),
   Floor: unary(Math.floor),
   Gemm: gemm,
+  ...LAYERS,
   Log: unary(Math.log),
   LogSoftmax: softmax(true),
   MatMul: (c) => product(c, input(c, 0), input(c, 1)),
@@ -266,6 +259,7 @@ const isDouble = (v: Value | undefined): boolean => (v instanceof Tensor || v in
 
 /** Versions from which an operator has its present meaning. */
 const SINCE: Readonly<Record<string, number>> = {
+  ...SUPPORTED_SINCE,
   Add: 1,
   Clip: 11,
   CumSum: 11,
@@ -280,7 +274,7 @@ const SINCE: Readonly<Record<string, number>> = {
 function hosted(operator: Operator, compute: Compute, dtype: "float64" | "bool", first = 7): Operator {
   const run = (c: Call): Value[] => {
     // Older versions have other rules of shapes.
-    if (!isDouble(c.inputs[0]) || c.opset < first) return operator.run(c);
+    if (!isDouble(c.inputs[0]) || c.opset < first || !isComputed(c)) return operator.run(c);
     for (let i = 0; i < c.inputs.length; i++) if (c.has(i)) c.hosted(sizeOf(c.numeric(i).shape), `input ${i}`);
     const { shape, list } = compute(c);
     return [new Constant(dtype, shape, elements(dtype, list))];

@@ -2,8 +2,8 @@
 import { activation } from "./activation.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { attention } from "./attention.ts";
+import { channelBlocks } from "./blocked-channels.ts";
 import { cast } from "./cast.ts";
-import { channelBlocks } from "./channel-blocks.ts";
 import { control } from "./control.ts";
 import { convolution } from "./convolution.ts";
 import { creation, random } from "./creation.ts";

@@ -3,14 +3,14 @@ import { isFloat } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import { kernel } from "../../ops/kernel/custom-kernel.ts";
 import { maximumOf, maximumValues, meanOf, type Windows } from "../../ops/pool/pool.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { padded, windowOf } from "./convolution.ts";
 import { family, type Run } from "./operator.ts";
 
 /** How many windows fit along each axis, and the padding behind that the last one needs. */
-function windows(c: Call, x: Tensor): Windows {
+export function windows(c: Call, x: { readonly shape: Shape }): Windows {
   const input = x.shape.slice(2);
   if (input.length < 1 || input.length > 3) throw c.unsupported(`${input.length} spatial axes`);
   const kernelShape = c.ints("kernel_shape") ?? input;
@@ -55,7 +55,7 @@ function windowSums(c: Call, x: Tensor, w: Windows): Tensor {
 }
 
 /** For each window the number of its taps that count: those inside, or inside with the padding that was asked for. */
-function counts(w: Windows, before: readonly number[], after: readonly number[]): number[] {
+export function counts(w: Windows, before: readonly number[], after: readonly number[]): number[] {
   let all = [1];
   w.output.forEach((length, i) => {
     const along = Array.from({ length }, (_, o) => {
