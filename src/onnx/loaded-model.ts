@@ -19,10 +19,11 @@ import { domainOf, functionKey } from "./format/operator-keys.ts";
 import type { FunctionMessage, GraphMessage, NodeMessage, OpsetMessage, ValueInfoMessage } from "./format/proto.ts";
 import type { External } from "./format/tensor-message.ts";
 import { Constant, describe, dtypeOf, STRING, type Value } from "./format/value.ts";
+import { inputAxes, type InputAxes } from "./dynamic-axes.ts";
 import { readNames, readsOf } from "./graph-order.ts";
 import { rolesOf, type Role } from "./learned.ts";
 import { Intermediates } from "./intermediates.ts";
-import type { ModelProgram, OnnxCallOptions, OnnxLayer, OnnxNode, OnnxValue } from "./model.ts";
+import type { ModelProgram, OnnxCallOptions, OnnxLayer, OnnxNode, OnnxOptions, OnnxValue } from "./model.ts";
 import { drawsNumbers } from "./random-nodes.ts";
 import { initializersOf, named, Names, runGraph, runNode, versions, type Context } from "./run-graph.ts";
 import { isRefusal, partsOf, Segment, type Part } from "./segments.ts";
@@ -50,6 +51,8 @@ export interface Source {
   readonly isTrainable: boolean;
   /** Values of inputs that are none any more. */
   readonly constants: ReadonlyMap<string, Constant>;
+  /** What load() was told. */
+  readonly dynamic: OnnxOptions["dynamic"];
   /** Names of nodes that stay nodes. */
   readonly kept: ReadonlySet<string>;
 }
@@ -80,6 +83,7 @@ export class LoadedModel implements ModelProgram {
   readonly #source: Source;
   /** The values that are there before each run. */
   readonly #known: Names;
+  readonly #dynamic: InputAxes;
   readonly #names: readonly string[];
   readonly #results: readonly string[];
   /** Nodes that no program contains: those that draw random numbers or make maps, layers in place of nodes, and those that read data in a trace. */
@@ -105,7 +109,10 @@ export class LoadedModel implements ModelProgram {
     for (const name of foldZeroPoints(graph, constants, isKept)) context.computed.add(name);
     for (const name of foldWeights(context, graph, constants, (name) => role(name) === "constant", isKept)) context.computed.add(name);
     const roleOf = (name: string): Role => (context.computed.has(name) ? "constant" : role(name));
+    // Old files list initializers among the inputs, too.
+    this.inputs = graph.inputs.filter((i) => !constants.has(i.name)).map(valueOf);
     try {
+      this.#dynamic = inputAxes(this.inputs, source.dynamic);
       for (const g of graphsOf(graph))
         for (const [name, value] of initializersOf(context, g))
           if (value instanceof Constant) this.weights.add(name, value, g === graph ? roleOf(name) : "constant", device, source.isTrainable);
@@ -115,8 +122,6 @@ export class LoadedModel implements ModelProgram {
     }
     this.#known = new Names(null);
     for (const [name, value] of constants) this.#known.set(name, value);
-    // Old files list initializers among the inputs, too.
-    this.inputs = graph.inputs.filter((i) => !constants.has(i.name)).map(valueOf);
     this.outputs = graph.outputs.map(valueOf);
     this.#names = graph.inputs.map((i) => i.name);
     this.#results = graph.outputs.map((o) => o.name);
@@ -227,6 +232,7 @@ export class LoadedModel implements ModelProgram {
       this.#results,
       (name) => this.#known.get(name),
       (results, own) => this.#owned(results, own),
+      this.#dynamic,
     ));
     const [only] = parts;
     const isTraced = tracer() !== null;

@@ -55,6 +55,11 @@ export interface OnnxOptions {
   /** Whether call() runs node by node instead of making a program for each kind of inputs. Default: false. */
   readonly eager?: boolean | undefined;
   /**
+   * Lengths of the inputs that change from call to call, by their names (`["batch", "sequence"]`), or axes by input (`{ x: [0, 3] }`): one program serves
+   * all lengths of a bucket, as `dynamic` of compile() has it. Default: a program for each shape.
+   */
+  readonly dynamic?: readonly string[] | Readonly<Record<string, readonly number[]>> | undefined;
+  /**
    * Channels of a block in files that ONNX Runtime has optimized for one machine (`com.microsoft.nchwc`): 16 where that has AVX-512 or is an arm64, else
    * 8. Default: what the shapes of the weights say; an error where they do not tell.
    */

@@ -94,6 +94,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
     isEager: options.eager ?? false,
     isTrainable: options.trainable ?? false,
     constants,
+    dynamic: options.dynamic,
     kept: new Set(Object.keys(options.layers ?? {})),
   };
   const context = contextOf(source);

@@ -10,6 +10,7 @@ import { tracer } from "../core/tracer.ts";
 import { Budget } from "./format/limits.ts";
 import type { NodeMessage } from "./format/proto.ts";
 import { Constant, KEPT, Texts, type Value } from "./format/value.ts";
+import type { InputAxes } from "./dynamic-axes.ts";
 import { readNames, readsOf } from "./graph-order.ts";
 import { withHardSwish } from "./hard-swish.ts";
 import { named, Names, runNode, runNodes, type Context } from "./run-graph.ts";
@@ -49,6 +50,10 @@ function keyOfConstant(v: Value | undefined): string | null {
   return null;
 }
 
+/** A text that is equal for tensors that one program takes. axes: those that may have any length. */
+const keyOfTensor = ({ desc, dtype, shape }: Tensor, axes: readonly number[] | null): string | number =>
+  axes === null ? desc.id : `${dtype}[${shape.map((n, axis) => (axes.includes(axis) ? "" : n)).join(" ")}]`;
+
 export class Segment {
   readonly nodes: readonly NodeMessage[];
   /** Names of what comes from before it. */
@@ -56,6 +61,8 @@ export class Segment {
   readonly outputs: readonly string[];
   readonly #context: Context;
   readonly #finish: Finish;
+  /** Of each input that comes with the call; null where its shape decides the program. */
+  readonly #axes: readonly (readonly number[] | null)[];
   readonly #programs = new Map<string, Program>();
   readonly #kinds = new Map<string, number>();
   /** Of the last call. */
@@ -63,12 +70,21 @@ export class Segment {
   /** What results of a traced call are besides tensors. */
   readonly #traced = new WeakMap<object, readonly Value[]>();
 
-  constructor(context: Context, nodes: readonly NodeMessage[], inputs: readonly string[], outputs: readonly string[], finish: Finish) {
+  constructor(
+    context: Context,
+    nodes: readonly NodeMessage[],
+    inputs: readonly string[],
+    outputs: readonly string[],
+    finish: Finish,
+    dynamic: InputAxes,
+  ) {
     this.#context = context;
     this.nodes = nodes;
     this.inputs = inputs;
     this.outputs = outputs;
     this.#finish = finish;
+    const axes = inputs.map((name) => dynamic.get(name) ?? []);
+    this.#axes = axes.map((list) => (list.length > 0 ? list : null));
   }
 
   /** Node by node. */
@@ -89,7 +105,7 @@ export class Segment {
     const recent = this.#recent;
     if (recent !== null && recent.key === key && this.#isLike(recent.descs, values)) return asList(recent.program(...(values as Tensor[])));
     const tensors = values.filter((v): v is Tensor => v instanceof Tensor);
-    let kind = `${key}|${tensors.map((t) => t.desc.id).join()}`;
+    let kind = `${key}|${values.flatMap((v, i) => (v instanceof Tensor ? [keyOfTensor(v, this.#axes[i]!)] : [])).join()}`;
     if (tensors.length < values.length)
       for (const v of values) {
         const own = v instanceof Tensor ? "t" : keyOfConstant(v);
@@ -158,7 +174,9 @@ export class Segment {
         this.#context.budget = before;
       }
     };
-    return compile(run, { name: "an ONNX model", check: false });
+    const axes = this.#axes.filter((_, i) => isTensor[i]);
+    const dynamic = axes.some((list) => list !== null) ? { dynamic: axes } : {};
+    return compile(run, { name: "an ONNX model", check: false, ...dynamic });
   }
 
   dispose(): void {
@@ -183,7 +201,7 @@ function simplified(context: Context, nodes: readonly NodeMessage[], outputs: re
 
 type WeightOf = (name: string) => Value | undefined;
 
-/** The nodes of a graph in as few segments as the nodes between allow. weight: the weight of a name. finish: of a segment that is all. */
+/** The nodes of a graph in as few segments as the nodes between allow. weight: the weight of a name. finish: of a segment that is all. dynamic: of the model's inputs. */
 export function partsOf(
   context: Context,
   nodes: readonly NodeMessage[],
@@ -191,6 +209,7 @@ export function partsOf(
   outputs: readonly string[],
   weight: WeightOf,
   finish: Finish,
+  dynamic: InputAxes,
 ): Part[] {
   const level = new Map<string, number>();
   const segments: NodeMessage[][] = [];
@@ -216,7 +235,7 @@ export function partsOf(
     for (const name of reads) later.add(name);
     if (group.length === 1 && alone.has(group[0]!)) return group[0]!;
     const inputs = [...reads].filter((name) => !own.has(name) && weight(name) === undefined);
-    return new Segment(context, simplified(context, group, results, weight), inputs, results, isAll ? finish : (list) => list);
+    return new Segment(context, simplified(context, group, results, weight), inputs, results, isAll ? finish : (list) => list, dynamic);
   });
   return parts.toReversed();
 }
