@@ -176,6 +176,22 @@ napi_value Carry(Environment& environment, Arguments in) {
   return js::New(in.env(), static_cast<double>(handle));
 }
 
+napi_value ReadMade(Environment& environment, Arguments in) {
+  Buffer& source = environment.buffers().Get(ToSize(in[0], "readMade: handle"));
+  js::Bytes bytes = ToBytes(in[2], "readMade");
+  const dml::Address from = RangeOf(source, ToSize(in[1], "readMade: offset"), bytes.size, "readMade");
+  const dml::Recording* maker = nullptr;
+  const uint64_t part = ToSize(in[4], "readMade: part");
+  if (const Handle handle = ToSize(in[3], "readMade: recording")) {
+    const OpenRecording& open = environment.GetRecording(handle);
+    if (open.device != source.device) Invalid("readMade: the recording is on another device");
+    if (part >= open.recording->parts()) Invalid("readMade: the recording has fewer parts");
+    maker = open.recording;
+  }
+  source.device->device->ReadMade(from, bytes.data, bytes.size, maker, static_cast<uint32_t>(part));
+  return js::Undefined(in.env());
+}
+
 napi_value Copy(Environment& environment, Arguments in) {
   Buffer& from = environment.buffers().Get(ToSize(in[0], "copy: from"));
   Buffer& to = environment.buffers().Get(ToSize(in[2], "copy: to"));
@@ -482,6 +498,8 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("carry", Cold<Carry>);
   add("write", Cold<Write>);
   add("copy", Cold<Copy>);
+  add("exchange", Exchange);
+  add("readMade", Cold<ReadMade>);
   add("read", Cold<Read>);
   add("readSync", Cold<ReadSync>);
   add("lend", Cold<Lend>);

@@ -235,13 +235,24 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
 }
 
 napi_value RecordProgram(napi_env env, napi_callback_info info) {
-  size_t count = 3;
-  napi_value arguments[3];
+  size_t count = 4;
+  napi_value arguments[4];
   void* data;
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
     const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "record: program"));
+    std::vector<uint32_t> cuts;
+    napi_valuetype kind = napi_undefined;
+    if (count > 3) napi_typeof(env, arguments[3], &kind);
+    if (kind != napi_undefined) {
+      Numbers numbers = Floats(env, arguments[3], "record: cuts");
+      for (size_t i = 0; i < numbers.length; ++i) {
+        const double min = cuts.empty() ? 1 : cuts.back() + 1.0, groups = static_cast<double>(open.program->groups.size());
+        if (!(numbers.data[i] >= min && numbers.data[i] < groups)) Invalid("record: cuts are ascending numbers of groups, less than all");
+        cuts.push_back(static_cast<uint32_t>(numbers.data[i]));
+      }
+    }
     Numbers slots = Floats(env, arguments[1], "record: slots");
     uint32_t lists = Number(env, arguments[2], "record: lists");
     if (lists < 1 || lists > 16) Invalid("record: expected 1 to 16 lists, received " + std::to_string(lists));
@@ -254,7 +265,7 @@ napi_value RecordProgram(napi_env env, napi_callback_info info) {
       if (is_scratch && !handle && !open.program->scratch) continue;
       call.Give(i, handle, BytesOf(slots.data[2 * i + 1]));
     }
-    dml::Recording* recording = open.device->device->Record(*open.program, call.addresses(), lists);
+    dml::Recording* recording = open.device->device->Record(*open.program, call.addresses(), lists, cuts);
     return NewHandle(env, environment.AddRecording(*open.device, recording));
   });
 }
@@ -308,6 +319,52 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
       throw;
     }
     for (size_t i = 0; i < output_count; ++i) results.data[i] = static_cast<double>(created[i]);
+    return nullptr;
+  });
+}
+
+napi_value Exchange(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument;
+  void* data;
+  napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    auto& environment = *static_cast<Environment*>(data);
+    constexpr size_t kNumbers = 8;
+    Numbers numbers = Floats(env, argument, "exchange: shipments");
+    if (numbers.length % kNumbers) Invalid("exchange: shipments have 8 numbers each");
+    std::vector<dml::Device::Shipment> shipments;
+    for (const double* n = numbers.data; n != numbers.data + numbers.length; n += kNumbers) {
+      Buffer &from = environment.buffers().Get(HandleOf(n[0])), &to = environment.buffers().Get(HandleOf(n[2]));
+      if (from.device == to.device) Invalid("exchange: both buffers are on one device");
+      const uint64_t size = BytesOf(n[4]);
+      auto address = [&](const Buffer& buffer, double at) {
+        const uint64_t offset = BytesOf(at);
+        if (offset > buffer.size || size > buffer.size - offset)
+          Invalid("exchange: a range lies outside its buffer of " + std::to_string(buffer.size) + " bytes");
+        return buffer.address + offset;
+      };
+      auto recording = [&](double number, const Buffer& buffer) -> const dml::Recording* {
+        const Handle handle = HandleOf(number);
+        if (!handle) return nullptr;
+        const OpenRecording& open = environment.GetRecording(handle);
+        if (open.device != buffer.device) Invalid("exchange: a recording is on another device");
+        return open.recording;
+      };
+      dml::Device::Shipment shipment{};
+      shipment.sender = from.device->device.get();
+      shipment.receiver = to.device->device.get();
+      shipment.from = address(from, n[1]);
+      shipment.to = address(to, n[3]);
+      shipment.size = size;
+      shipment.maker = recording(n[5], from);
+      const uint64_t part = BytesOf(n[6]);
+      if (shipment.maker && part >= shipment.maker->parts()) Invalid("exchange: the recording has fewer parts");
+      shipment.part = static_cast<uint32_t>(part);
+      shipment.free_before = recording(n[7], to);
+      if (size) shipments.push_back(shipment);
+    }
+    dml::Device::Exchange(shipments);
     return nullptr;
   });
 }

@@ -8,6 +8,7 @@ namespace dxtensor::addon {
 napi_value RunProgram(napi_env env, napi_callback_info info);
 napi_value ExecuteProgram(napi_env env, napi_callback_info info);
 napi_value ReplayRecording(napi_env env, napi_callback_info info);
+napi_value Exchange(napi_env env, napi_callback_info info);
 napi_value ReleaseBuffer(napi_env env, napi_callback_info info);
 napi_value RecordProgram(napi_env env, napi_callback_info info);
 

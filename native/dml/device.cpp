@@ -178,6 +178,8 @@ void Device::LetGo() {
         op.shader.reset();
       }
     }
+    for (Expected& expected : expected_)
+      if (expected.work) expected.work->relay->Abandon();
     shaders_->LetGo();
     recorder_->LetGo();
     copy_staging_.Reset();
@@ -190,6 +192,7 @@ void Device::LetGo() {
 }
 
 Device::~Device() {
+  ForgetExpected();
   queue_->GiveUpAt(Timeline::Clock::now() + std::chrono::milliseconds(kExitMs));
   bool finished = queue_->Stop(true);
   {
@@ -344,7 +347,7 @@ void Device::Run(Program& program, Address* slots) {
   if (temporary != UINT32_MAX) pool_->Free(temporary);
 }
 
-Recording* Device::Record(Program& program, const std::vector<Address>& bound, uint32_t lists) {
+Recording* Device::Record(Program& program, const std::vector<Address>& bound, uint32_t lists, const std::vector<uint32_t>& cuts) {
   return WithInterfaces([&]() -> Recording* {
     CheckAlive();
     std::vector<Address> slots = bound;
@@ -356,7 +359,7 @@ Recording* Device::Record(Program& program, const std::vector<Address>& bound, u
     }
     std::unique_ptr<Recording> recording;
     try {
-      recording = std::make_unique<Recording>(*context_, *heaps_, *pool_, *recorder_, program, slots, lists);
+      recording = std::make_unique<Recording>(*context_, *heaps_, *pool_, *recorder_, program, slots, lists, cuts);
     } catch (...) {
       if (temporary != UINT32_MAX) pool_->Free(temporary);
       throw;

@@ -51,7 +51,8 @@ class Device {
   // slots: inputs, outputs, scratch, and one unset slot for the temporary memory.
   void Run(Program& program, Address* slots);
 
-  Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
+  // cuts: groups behind which a part of the recording ends, ascending.
+  Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists, const std::vector<uint32_t>& cuts = {});
   // See profiler.h. Waits for all work before.
   ProfileTimes Profile(const Recording& recording);
   // See timing.h. Waits for all work before; one at a time.
@@ -68,6 +69,23 @@ class Device {
   void Receive(Device& sender, Address from, Address to, uint64_t size);
   // The same without waiting, in the order of both queues; a sender that fails ends this device's work, too.
   void ReceiveLater(Device& sender, Address from, Address to, uint64_t size);
+  // Bytes of one device for another one of this thread's.
+  struct Shipment {
+    Device* sender;
+    Device* receiver;
+    Address from, to;
+    uint64_t size;
+    // Whose last replay made them, and in which part; null: all that was queued before.
+    const Recording* maker;
+    uint32_t part;
+    // The receiver's recording from whose last replay on no work uses the memory at `to`; null: it is in use by what was queued before.
+    const Recording* free_before;
+  };
+  // Queues copies that run with the work of both devices, all directions at once. What is queued afterwards on any of the devices sees
+  // them, and may write what was sent. A sender that fails ends the receiver's work, too.
+  static void Exchange(const std::vector<Shipment>& shipments);
+  // Waits for bytes that a part of the maker's last replay makes, not for what follows it; null: for all that was queued before.
+  void ReadMade(Address from, void* to, uint64_t size, const Recording* maker, uint32_t part);
   // `done` runs on another thread once the bytes are at `to`, or with the failure.
   void Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void ReadAndWait(Address from, void* to, uint64_t size);
@@ -116,6 +134,10 @@ class Device {
   // Reads in pieces, several of them at once; each is taken on this thread, in their order.
   void ReadPieces(Address from, uint64_t size, const std::function<void(uint64_t at, const uint8_t* memory, uint64_t part)>& take);
   void ReceivePiece(Device& sender, Address from, Address to, uint64_t size);
+  void Send(const Shipment& shipment);
+  void SendPiece(const Shipment& shipment, uint64_t at, uint64_t size);
+  void Land();
+  void ForgetExpected();
   void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);
   Task* NextForRelease();
@@ -148,6 +170,12 @@ class Device {
   std::unordered_set<Program*> programs_;
   std::unordered_set<Recording*> recordings_;
   uint64_t program_in_bytes_ = 0;
+  // What was sent to this device and is still to be landed.
+  struct Expected {
+    std::unique_ptr<ReceiveWork> work;
+    StagingPool::Page* page;  // pinned
+  };
+  std::vector<Expected> expected_;
 };
 
 // Before the process ends: stops the threads of all devices that are still open, all within Device::kExitMs. Any thread.

@@ -12,6 +12,8 @@ namespace dxtensor::dml {
 
 namespace {
 
+constexpr auto kArrivalLook = std::chrono::milliseconds(100);
+
 class ReadCompletion : public Completion {
  public:
   ReadCompletion(StagingPool::Piece piece, void* to, uint64_t size, std::function<void(const Failure*)> done)
@@ -115,13 +117,138 @@ void Device::ReceivePiece(Device& sender, Address from, Address to, uint64_t siz
   read.page->pins.fetch_add(1);
   reading.kind = Task::Kind::Read;
   reading.completion = completion.release();
-  reading.transfer = {read.page->resource.get(), read.offset, from, size};
+  reading.transfer = {read.page->resource.get(), read.offset, from, size, nullptr, 0};
   sender.queue_->Commit();
   read.page->last_task = sender.queue_->last_task();
   receiving.kind = Task::Kind::Receive;
   receiving.receive = work.release();
   queue_->Commit();
   written.page->last_task = queue_->last_task();
+}
+
+void Device::Exchange(const std::vector<Shipment>& shipments) {
+  std::vector<Device*> devices;
+  for (const Shipment& shipment : shipments)
+    for (Device* device : {shipment.sender, shipment.receiver})
+      if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+  for (Device* device : devices) {
+    device->CheckAlive();
+    if (device->queue_->held()) throw Failure(FailureKind::Invalid, "a device is held: it sends and receives nothing");
+  }
+  std::exception_ptr error;
+  try {
+    // All is sent before anything is waited for.
+    for (const Shipment& shipment : shipments) shipment.receiver->Send(shipment);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (Device* device : devices) {
+    try {
+      device->Land();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+void Device::Send(const Shipment& shipment) {
+  WithInterfacesOf(*shipment.sender, [&] {
+    CheckAlive();
+    shipment.sender->CheckAlive();
+    for (uint64_t at = 0; at < shipment.size; at += kTransferPiece) SendPiece(shipment, at, std::min(kTransferPiece, shipment.size - at));
+  });
+}
+
+void Device::SendPiece(const Shipment& shipment, uint64_t at, uint64_t size) {
+  Device& sender = *shipment.sender;
+  WaitForStaging(*queue_, *uploads_, size);
+  WaitForStaging(*sender.queue_, *sender.readbacks_, size);
+  StagingPool::Piece read = sender.readbacks_->Allocate(size), written = uploads_->Allocate(size);
+  auto relay = std::make_shared<Relay>(written.memory(), size);
+  auto completion = std::make_unique<RelayCompletion>(read, relay);
+  auto work = std::make_unique<ReceiveWork>(
+      ReceiveWork{relay, written.page->resource.get(), written.offset, shipment.to + at, size, shipment.free_before});
+  expected_.reserve(expected_.size() + 1);
+  Task& reading = sender.queue_->Next();
+  read.page->pins.fetch_add(1);
+  reading.kind = Task::Kind::Send;
+  reading.completion = completion.release();
+  reading.transfer = {read.page->resource.get(), read.offset, shipment.from + at, size, shipment.maker, shipment.part};
+  sender.queue_->Commit();
+  read.page->last_task = sender.queue_->last_task();
+  // Its task comes with Land.
+  written.page->pins.fetch_add(1);
+  expected_.push_back({std::move(work), written.page});
+}
+
+void Device::ReadMade(Address from, void* to, uint64_t size, const Recording* maker, uint32_t part) {
+  WithInterfaces([&] {
+    CheckAlive();
+    if (queue_->held()) throw Failure(FailureKind::Invalid, "the device is held: waiting for it would never end");
+    // Nothing is written to the caller's memory after this.
+    struct Relays {
+      std::vector<std::shared_ptr<Relay>> all;
+      ~Relays() {
+        for (const auto& relay : all) relay->Abandon();
+      }
+    } relays;
+    for (uint64_t at = 0; at < size; at += kTransferPiece) {
+      const uint64_t length = std::min(kTransferPiece, size - at);
+      WaitForStaging(*queue_, *readbacks_, length);
+      StagingPool::Piece piece = readbacks_->Allocate(length);
+      relays.all.push_back(std::make_shared<Relay>(static_cast<uint8_t*>(to) + at, length));
+      auto completion = std::make_unique<RelayCompletion>(piece, relays.all.back());
+      Task& task = queue_->Next();
+      piece.page->pins.fetch_add(1);
+      task.kind = Task::Kind::Send;
+      task.completion = completion.release();
+      task.transfer = {piece.page->resource.get(), piece.offset, from + at, length, maker, part};
+      queue_->Commit();
+      piece.page->last_task = queue_->last_task();
+    }
+    queue_->Flush();
+    for (const auto& relay : relays.all) {
+      relay->PollFor(CopyLane::PollTime(*context_));
+      try {
+        while (!relay->WaitFor(kArrivalLook))
+          if (look_) look_();
+      } catch (const Failure&) {
+        CheckAlive();
+        if (auto failure = relay->failure()) throw *failure;
+        throw;
+      }
+    }
+  });
+}
+
+void Device::Land() {
+  WithInterfaces([&] {
+    CheckAlive();
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      Task& task = queue_->Next();
+      task.kind = Task::Kind::Land;
+      task.receive = expected_[i].work.release();
+      queue_->Commit();
+      expected_[i].page->last_task = queue_->last_task();
+      StagingPool::Unpin(expected_[i].page);
+      expected_[i].page = nullptr;
+    }
+    expected_.clear();
+    Task& task = queue_->Next();
+    task.kind = Task::Kind::Land;
+    task.receive = nullptr;
+    queue_->Commit();
+  });
+}
+
+// Nothing is written to its memory any more.
+void Device::ForgetExpected() {
+  for (Expected& expected : expected_) {
+    if (expected.work) expected.work->relay->Abandon();
+    if (expected.page) StagingPool::Unpin(expected.page);
+  }
+  expected_.clear();
 }
 
 void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
@@ -134,7 +261,7 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
     piece.page->pins.fetch_add(1);
     task.kind = Task::Kind::Read;
     task.completion = new ReadCompletion(piece, to, size, std::move(done));
-    task.transfer = {piece.page->resource.get(), piece.offset, from, size};
+    task.transfer = {piece.page->resource.get(), piece.offset, from, size, nullptr, 0};
     queue_->Commit();
   });
 }
@@ -183,7 +310,7 @@ void Device::ReadPieces(Address from, uint64_t size, const std::function<void(ui
         Task& task = queue_->Next();
         task.kind = Task::Kind::Read;
         task.completion = nullptr;
-        task.transfer = {piece.page->resource.get(), piece.offset, from + begun, part};
+        task.transfer = {piece.page->resource.get(), piece.offset, from + begun, part, nullptr, 0};
         queue_->Commit();
         piece.page->last_task = queue_->last_task();
         moving.emplace_back(piece, queue_->last_task());

@@ -22,7 +22,7 @@ namespace dxtensor::dml {
 namespace {
 
 // Under the first size waking a thread costs more than it copies; parts are large enough to stream, and small enough to share.
-constexpr size_t kMinSize = 1 << 20, kPart = 512 << 10, kHugePage = 2 << 20;
+constexpr size_t kMinSize = 384 << 10, kPart = 512 << 10, kSmallPart = 128 << 10, kHugePage = 2 << 20;
 constexpr unsigned kMaxThreads = 12;
 // A transfer's next piece comes soon: a thread without work checks for one kPolls times, with a pause after each, before it sleeps. After
 // kIdle without work it ends.
@@ -53,7 +53,7 @@ struct HostJob {
 
   // Of pages one part: a copy may need this thread more.
   void TakeParts() {
-    const size_t part = from ? kPart : kHugePage;
+    const size_t part = from ? (size < 8 * kPart ? kSmallPart : kPart) : kHugePage;
     do {
       const size_t begin = next.fetch_add(part, std::memory_order_relaxed);
       if (begin >= size) return;

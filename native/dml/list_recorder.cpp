@@ -163,9 +163,10 @@ void ListRecorder::WriteStamp() {
   list_->EndQuery(stamps_, D3D12_QUERY_TYPE_TIMESTAMP, stamp_++);
 }
 
-void ListRecorder::Run(const Program& program, const Address* slots, const BoundSet& bound) {
+void ListRecorder::Run(const Program& program, const Address* slots, const BoundSet& bound, size_t first_group, size_t end_group) {
   std::vector<CopyRange> copies;
-  for (const StepGroup& group : program.groups) {
+  for (size_t number = first_group; number < end_group; ++number) {
+    const StepGroup& group = program.groups[number];
     if (group.dispatch_begin != group.dispatch_end) {
       BarrierForGroup(program, slots, group);
       for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i) {

@@ -34,7 +34,9 @@ class ListRecorder {
 
   void Begin(ID3D12GraphicsCommandList* list);
   // All steps of a program, through tables that are bound to these slots.
-  void Run(const Program& program, const Address* slots, const BoundSet& bound);
+  void Run(const Program& program, const Address* slots, const BoundSet& bound) { Run(program, slots, bound, 0, program.groups.size()); }
+  // Those of some groups.
+  void Run(const Program& program, const Address* slots, const BoundSet& bound, size_t first_group, size_t end_group);
   // A dispatch outside a program: `writes` are the ranges it writes.
   void Initialise(IDMLDispatchable* dispatchable, IDMLBindingTable* table, ID3D12DescriptorHeap* heap,
                   const std::vector<std::pair<Address, uint64_t>>& writes);

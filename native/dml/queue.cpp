@@ -34,7 +34,8 @@ Queue::Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heap
       completions_(timeline_),
       recorder_(context, pool, staging, staging_size),
       lists_(context, timeline_),
-      batch_(kFirstBatch) {
+      batch_(kFirstBatch),
+      patience_ms_(patience_ms) {
   recorder_.Begin(lists_.Open());
   thread_ = std::thread([this] { Run(); });
 }
@@ -156,6 +157,9 @@ bool Queue::Stop(bool drop_tasks) {
   if (drop_tasks) {
     drop_.store(true);
     timeline_.Abandon();
+    std::lock_guard<std::mutex> lanes(lanes_mutex_);
+    for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
+      if (lane) lane->timeline().Abandon();
   }
   held_.store(false);
   stopping_.store(true);
@@ -163,6 +167,11 @@ bool Queue::Stop(bool drop_tasks) {
   if (thread_.joinable()) thread_.join();
   completions_.Stop();
   finished_ = timeline_.WaitUntilLeft(stop_event_);
+  for (CopyLane* lane : {outgoing_.get(), incoming_.get()}) {
+    if (!lane) continue;
+    lane->Stop();
+    finished_ = lane->timeline().WaitUntilLeft(stop_event_) && finished_;
+  }
   // What the device still uses is not pulled away.
   if (finished_) dead_.clear();
   SetFailure(Failure(FailureKind::Device, "the device was closed before this was done"));
@@ -181,7 +190,28 @@ void Queue::LetGo() {
   dead_.clear();
   recorder_.LetGo();
   lists_.LetGo();
+  for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
+    if (lane) lane->LetGo();
   timeline_.LetGo();
+}
+
+void Queue::GiveUpAt(Timeline::Clock::time_point time) {
+  timeline_.GiveUpAt(time);
+  std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
+    if (lane) lane->timeline().GiveUpAt(time);
+}
+
+void Queue::SetPatience(uint32_t patience_ms) {
+  patience_ms_.store(patience_ms, std::memory_order_relaxed);
+  timeline_.SetPatience(patience_ms);
+  std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
+    if (lane) lane->timeline().SetPatience(patience_ms);
+}
+
+bool Queue::IsLeft() const {
+  return timeline_.IsLeft() && (!outgoing_ || outgoing_->timeline().IsLeft()) && (!incoming_ || incoming_->timeline().IsLeft());
 }
 
 // What was committed after the queue thread had ended.
@@ -297,6 +327,13 @@ void Queue::Process(Task& task) {
       Receive(*work);
       break;
     }
+    case Task::Kind::Send: Send(task); break;
+    case Task::Kind::Land: {
+      std::unique_ptr<ReceiveWork> work(task.receive);
+      if (work) Land(*work);
+      else FinishExchange();
+      break;
+    }
     case Task::Kind::Replay: {
       std::unique_ptr<ReplayWork> work(task.replay);
       if (timing_) ReplayTimed(*task.recording, *work);
@@ -345,7 +382,8 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::RunMany: delete[] task.many_slots; break;
     case Task::Kind::Replay: delete task.replay; break;
     case Task::Kind::Receive:
-      task.receive->relay->Abandon();
+    case Task::Kind::Land:
+      if (task.receive) task.receive->relay->Abandon();
       delete task.receive;
       break;
     case Task::Kind::Initialise: dead_.push_back({0, nullptr, nullptr, std::unique_ptr<InitialiseWork>(task.initialise)}); break;
@@ -356,6 +394,7 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::ReleaseRecording: dead_.push_back({0, nullptr, std::unique_ptr<Recording>(task.recording), nullptr}); break;
     case Task::Kind::Read:
     case Task::Kind::ReadLarge:
+    case Task::Kind::Send:
     case Task::Kind::Flush:
       if (task.completion) {
         pending_.emplace_back(task.completion);
@@ -403,19 +442,34 @@ void Queue::ReplayTimed(Recording& recording, ReplayWork& work) {
   counters_.replays.AddAlone();
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
   timing_->End();
+  Submit();
+  recording.part_values.assign(recording.part_values.size(), timeline_.submitted());
+  recording.value_before = timeline_.submitted();
 }
 
 void Queue::Replay(Recording& recording, ReplayWork& work) {
+  const bool has_parts = recording.parts() > 1;
+  // What is sent and received with its parts is ordered by submissions.
+  if (has_parts) Submit();
+  recording.value_before = timeline_.submitted();
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
   Recording::List& list = recording.NextList();
   if (timeline_.Completed() < list.last_use) Submit();
   running_.push_back(&recording.program());
   WaitFor(list.last_use);
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
-  ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.list.get()};
+  ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.parts[0].get()};
   if (both[0]) Execute(both, 2);
   else Execute(both + 1, 1);
+  recording.part_values[0] = timeline_.submitted();
+  for (size_t i = 1; i < list.parts.size(); ++i) {
+    ID3D12CommandList* part[] = {list.parts[i].get()};
+    running_.push_back(&recording.program());
+    Execute(part, 1);
+    recording.part_values[i] = timeline_.submitted();
+  }
   list.last_use = timeline_.submitted();
+  if (!has_parts) recording.value_before = timeline_.submitted();
   if (both[0]) ReopenList();
   Settle();
   counters_.replays.AddAlone();
@@ -448,12 +502,67 @@ void Queue::Receive(const ReceiveWork& work) {
     Relay& relay;
     ~Leave() { relay.Abandon(); }
   } leave{*work.relay};
-  // What came before runs meanwhile, and who waits for it is told.
-  Submit();
-  while (!work.relay->WaitFor(kLook))
-    if (drop_.load(std::memory_order_relaxed)) throw Failure(FailureKind::Device, "the device was closed before this was done");
+  Await(*work.relay);
   recorder_.CopyIn(work.host, work.host_offset, work.to, work.size);
   counters_.uploads.AddAlone();
+}
+
+// What came before runs meanwhile, and who waits for it is told.
+void Queue::Await(Relay& relay) {
+  Submit();
+  relay.PollFor(CopyLane::PollTime(context_));
+  while (!relay.WaitFor(kLook))
+    if (drop_.load(std::memory_order_relaxed)) throw Failure(FailureKind::Device, "the device was closed before this was done");
+}
+
+CopyLane& Queue::Lane(std::unique_ptr<CopyLane>& lane) {
+  if (!lane) {
+    auto made = std::make_unique<CopyLane>(context_, patience_ms_.load(std::memory_order_relaxed));
+    std::lock_guard<std::mutex> lock(lanes_mutex_);
+    lane = std::move(made);
+  }
+  return *lane;
+}
+
+// Other work continues. What is sent is written again after FinishExchange.
+void Queue::Send(Task& task) {
+  std::unique_ptr<Completion> completion(task.completion);
+  const auto& [host, host_offset, device, size, maker, part] = task.transfer;
+  try {
+    if (!maker) Submit();
+    CopyLane& lane = Lane(outgoing_);
+    const uint64_t after = maker ? maker->part_values[part] : timeline_.submitted();
+    const uint64_t value = lane.Copy(timeline_, after, {pool_.Resource(ChunkOf(device)), OffsetOf(device)}, {host, host_offset}, size);
+    counters_.readbacks.AddAlone();
+    lane.Tell(value, std::move(completion));
+  } catch (const Failure& failure) {
+    if (completion) completion->Done(&failure);
+    throw;
+  }
+}
+
+// Other work that was begun before continues; what follows comes after this.
+void Queue::Land(const ReceiveWork& work) {
+  struct Leave {
+    Relay& relay;
+    ~Leave() { relay.Abandon(); }
+  } leave{*work.relay};
+  Await(*work.relay);
+  CopyLane& lane = Lane(incoming_);
+  const uint64_t after = work.free_before ? work.free_before->value_before : timeline_.submitted();
+  lane.Copy(timeline_, after, {work.host, work.host_offset}, {pool_.Resource(ChunkOf(work.to)), OffsetOf(work.to)}, work.size);
+  lane.HoldBack(*context_.queue.get());
+  counters_.uploads.AddAlone();
+}
+
+// The device's own timeline comes to the end of the copies, too.
+void Queue::FinishExchange() {
+  Submit();
+  for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
+    if (lane) lane->HoldBack(*context_.queue.get());
+  const uint64_t value = timeline_.Signal();
+  std::lock_guard<std::mutex> lock(mutex_);
+  history_.push_back({value, recorded_});
 }
 
 // Later work waits meanwhile: it may write what is read. The device moves one piece while the host takes the one before.

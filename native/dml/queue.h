@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "completion.h"
+#include "copy_lane.h"
 #include "counters.h"
 #include "list_recorder.h"
 #include "open_lists.h"
@@ -60,6 +61,9 @@ struct ReceiveWork {
   uint64_t host_offset;
   Address to;
   uint64_t size;
+  // Of a piece that comes while other work runs: the memory at `to` is free since the replay before the last of this recording; null: since
+  // what was submitted last.
+  const Recording* free_before = nullptr;
 };
 
 // Plain data: lies in the ring. Pointers named "owned" belong to the task.
@@ -73,6 +77,8 @@ struct Task {
     Read,
     ReadLarge,
     Receive,
+    Send,
+    Land,
     Replay,
     Initialise,
     ReleaseProgram,
@@ -86,7 +92,7 @@ struct Task {
     Recording* recording;
     InitialiseWork* initialise;  // owned
     Completion* completion;      // owned, may be null
-    ReceiveWork* receive;        // owned
+    ReceiveWork* receive;        // owned: Receive, Land (null: the end of an exchange)
     Timing* timing;              // of what follows; null: none
   };
   union {
@@ -94,11 +100,13 @@ struct Task {
     Address* many_slots;    // RunMany, owned array
     CopyRange copy;         // Copy
     ReplayWork* replay;     // owned
-    struct {                // Upload, Read
+    struct {                // Upload, Read, Send
       ID3D12Resource* host;
       uint64_t host_offset;
       Address device;
       uint64_t size;
+      const Recording* maker;  // Send: whose last replay made it; null: all before
+      uint32_t part;
     } transfer;
   };
 };
@@ -138,13 +146,13 @@ class Queue {
   void Hold(bool held);
   bool held() const { return held_.load(std::memory_order_relaxed); }
   // Any thread: all waits for the device end then, see Timeline.
-  void GiveUpAt(Timeline::Clock::time_point time) { timeline_.GiveUpAt(time); }
-  void SetPatience(uint32_t patience_ms) { timeline_.SetPatience(patience_ms); }
+  void GiveUpAt(Timeline::Clock::time_point time);
+  void SetPatience(uint32_t patience_ms);
   // Any thread, several times: ends both threads. drop_tasks: those not begun are not run, and those that the device has are abandoned.
   // Waits until the device has left what was submitted, or the time of GiveUpAt; false when it has not by then.
   bool Stop(bool drop_tasks);
   // Of a stopped one: whether the device has left what was submitted by now.
-  bool IsLeft() const { return timeline_.IsLeft(); }
+  bool IsLeft() const;
   // Any thread, of a removed device: its work ends with this failure.
   void Abort(const Failure& why);
   // After Abort; see Context::LetGo.
@@ -169,6 +177,11 @@ class Queue {
   void Replay(Recording& recording, ReplayWork& work);
   void ReadInPieces(LargeRead& read);
   void Receive(const ReceiveWork& work);
+  void Send(Task& task);
+  void Land(const ReceiveWork& work);
+  void FinishExchange();
+  void Await(Relay& relay);
+  CopyLane& Lane(std::unique_ptr<CopyLane>& lane);
   void FailPending();
   void Drain();
   void DrainRing();
@@ -197,12 +210,15 @@ class Queue {
   TaskRing<Task, 4096> ring_;
   Timeline timeline_;
   CompletionThread completions_;
+  std::unique_ptr<CopyLane> outgoing_, incoming_;  // made by the queue thread, under lanes_mutex_
+  mutable std::mutex lanes_mutex_;
   ListRecorder recorder_;
   Event event_, wait_event_, stop_event_;  // the queue thread's, the JavaScript thread's, and Stop's
 
   // Queue thread.
   OpenLists lists_;
   uint32_t batch_ = 0;
+  std::atomic<uint32_t> patience_ms_;
   Timing* timing_ = nullptr;
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;

@@ -7,24 +7,35 @@
 namespace dxtensor::dml {
 
 Recording::Recording(const Context& context, DescriptorHeaps& heaps, const HeapPool& pool, ListRecorder& recorder, Program& program,
-                     const std::vector<Address>& slots, uint32_t lists)
+                     const std::vector<Address>& slots, uint32_t lists, const std::vector<uint32_t>& cuts)
     : program_(program), bound_(context, heaps, program) {
   bound_.Bind(pool, slots.data());
   recorder.counts.tables += program.dispatches.size();
   lists_.resize(lists);
+  std::vector<uint32_t> ends = cuts;
+  ends.push_back(static_cast<uint32_t>(program.groups.size()));
+  part_values.assign(ends.size(), 0);
+  std::vector<uint32_t> touched;
   for (List& list : lists_) {
     Check(context.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), list.allocator.put_void()),
           "ID3D12Device::CreateCommandAllocator");
-    Check(context.d3d->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, list.allocator.get(), nullptr,
-                                         __uuidof(ID3D12GraphicsCommandList), list.list.put_void()),
-          "ID3D12Device::CreateCommandList");
-    recorder.Begin(list.list.get());
-    recorder.Run(program, slots.data(), bound_);
-    recorder.End();
-    Check(list.list->Close(), "ID3D12GraphicsCommandList::Close", program.name.c_str());
+    for (uint32_t begin = 0; uint32_t end : ends) {
+      ComPtr<ID3D12GraphicsCommandList>& part = list.parts.emplace_back();
+      Check(context.d3d->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, list.allocator.get(), nullptr,
+                                           __uuidof(ID3D12GraphicsCommandList), part.put_void()),
+            "ID3D12Device::CreateCommandList");
+      recorder.Begin(part.get());
+      recorder.Run(program, slots.data(), bound_, begin, end);
+      recorder.End();
+      Check(part->Close(), "ID3D12GraphicsCommandList::Close", program.name.c_str());
+      if (!begin) head_ = recorder.head();
+      touched.insert(touched.end(), recorder.touched().begin(), recorder.touched().end());
+      begin = end;
+    }
   }
-  head_ = recorder.head();
-  for (uint32_t chunk : recorder.touched()) {
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (uint32_t chunk : touched) {
     resources_.push_back(pool.BackingOf(chunk).resource);
     resource_heaps_.push_back(pool.BackingOf(chunk).heap);
   }

@@ -1,5 +1,7 @@
 // A program recorded over fixed buffers into a few closed command lists, which are submitted one after the other.
 //
+// Such a list may have parts that are submitted one by one, so that what a part has made can be taken before the next one is done.
+//
 // Made by the JavaScript thread, replayed and destroyed by the queue thread. Holds the objects that its lists refer to: tables, resources,
 // allocators; the program must live longer.
 #pragma once
@@ -16,13 +18,13 @@ class Recording {
  public:
   struct List {
     ComPtr<ID3D12CommandAllocator> allocator;
-    ComPtr<ID3D12GraphicsCommandList> list;
+    std::vector<ComPtr<ID3D12GraphicsCommandList>> parts;
     uint64_t last_use = 0;  // fence value
   };
 
-  // `slots`: all of the program's, temporary memory too.
+  // `slots`: all of the program's, temporary memory too. `cuts`: the groups behind which a part ends, ascending.
   Recording(const Context& context, DescriptorHeaps& heaps, const HeapPool& pool, ListRecorder& recorder, Program& program,
-            const std::vector<Address>& slots, uint32_t lists);
+            const std::vector<Address>& slots, uint32_t lists, const std::vector<uint32_t>& cuts);
 
   // The list to submit now; it must not be submitted before its last use is done.
   List& NextList() {
@@ -31,6 +33,7 @@ class Recording {
     return list;
   }
   Program& program() const { return program_; }
+  size_t parts() const { return lists_[0].parts.size(); }
   // All steps, into a list that another one records.
   void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }
   uint64_t last_use() const;
@@ -40,6 +43,10 @@ class Recording {
   const ListHead& head() const { return head_; }
 
   uint32_t temporary_block = UINT32_MAX;  // the JavaScript thread's
+
+  // The queue thread's, of the last replay: the fence values of its parts, and of what was submitted before it.
+  std::vector<uint64_t> part_values;
+  uint64_t value_before = 0;
 
  private:
   Program& program_;

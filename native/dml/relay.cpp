@@ -1,8 +1,15 @@
 #include "relay.h"
 
 #include "host_copy.h"
+#include "pause.h"
 
 namespace dxtensor::dml {
+
+namespace {
+
+constexpr int kPollsPerLook = 4;
+
+}  // namespace
 
 void Relay::Copy(const uint8_t* from) {
   {
@@ -22,6 +29,23 @@ void Relay::Fail(const Failure& failure) {
   failure_ = failure;
   state_ = State::Failed;
   changed_.notify_all();
+}
+
+void Relay::PollFor(std::chrono::microseconds time) const {
+  const auto end = std::chrono::steady_clock::now() + time;
+  for (;;) {
+    for (int i = 0; i < kPollsPerLook; ++i) {
+      const State state = state_.load(std::memory_order_acquire);
+      if (state != State::Coming && state != State::Copying) return;
+      PausePoll();
+    }
+    if (std::chrono::steady_clock::now() >= end) return;
+  }
+}
+
+std::optional<Failure> Relay::failure() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
 }
 
 bool Relay::WaitFor(std::chrono::milliseconds time) {

@@ -4,6 +4,7 @@
 // is written to the receiver's memory any more. Shared by both.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -23,6 +24,10 @@ class Relay {
   void Fail(const Failure& failure);
   // False when that time has passed first. Throws the sender's failure.
   bool WaitFor(std::chrono::milliseconds time);
+  // Looks for the piece for that long without sleeping: to be woken takes longer than a small piece takes to come.
+  void PollFor(std::chrono::microseconds time) const;
+  // The sender's, if it failed.
+  std::optional<Failure> failure();
   // Returns when nothing is being copied.
   void Abandon();
 
@@ -33,7 +38,7 @@ class Relay {
   const uint64_t size_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  State state_ = State::Coming;
+  std::atomic<State> state_{State::Coming};
   std::optional<Failure> failure_;
 };
 

@@ -19,7 +19,8 @@ Timeline::Clock::rep Now() { return Timeline::Clock::now().time_since_epoch().co
 
 }  // namespace
 
-Timeline::Timeline(const Context& context, uint32_t patience_ms) : context_(context), patience_ms_(patience_ms) {
+Timeline::Timeline(const Context& context, uint32_t patience_ms, ID3D12CommandQueue* queue, std::chrono::microseconds poll)
+    : context_(context), queue_(queue), poll_(poll), patience_ms_(patience_ms) {
   Check(context.d3d->CreateFence(0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), fence_.put_void()), "ID3D12Device::CreateFence");
 }
 
@@ -37,7 +38,7 @@ uint64_t Timeline::Signal(const std::string& programs) {
     seen_.store(before, std::memory_order_relaxed);
     seen_at_.store(Now(), std::memory_order_relaxed);
   }
-  Check(context_.queue->Signal(fence_.get(), value), "ID3D12CommandQueue::Signal");
+  Check(SignallingQueue().Signal(fence_.get(), value), "ID3D12CommandQueue::Signal");
   submitted_.store(value, std::memory_order_release);
   return value;
 }
@@ -74,7 +75,7 @@ void Timeline::Abandon() {
   if (!context_.software || IsAbandoned()) return;
   valid_.store(Completed());
   constexpr UINT kYes = 1;
-  context_.queue->SetPrivateData(kIidAbandon, sizeof kYes, &kYes);
+  SignallingQueue().SetPrivateData(kIidAbandon, sizeof kYes, &kYes);
 }
 
 int Timeline::LookMs() const {
@@ -99,7 +100,8 @@ Waited Timeline::Wait(uint64_t value, Event& event, const Look& look) const {
     KnowDone(done);
     return true;
   };
-  for (int i = 0, polls = context_.software ? kSoftwarePolls : kPolls; i < polls; ++i) {
+  const Clock::time_point end = Clock::now() + poll_;
+  for (int i = 0, polls = context_.software ? kSoftwarePolls : kPolls; i < polls || (poll_.count() && Clock::now() < end); ++i) {
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
     if (is_abandoned()) return Waited::TimedOut;

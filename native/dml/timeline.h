@@ -25,7 +25,8 @@ class Timeline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Timeline(const Context& context, uint32_t patience_ms);
+  // queue: what signals; null: the context's. poll: how long waits look without sleeping, after a few looks.
+  Timeline(const Context& context, uint32_t patience_ms, ID3D12CommandQueue* queue = nullptr, std::chrono::microseconds poll = {});
 
   // Fence value of the latest signal.
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
@@ -53,6 +54,7 @@ class Timeline {
   void Abandon();
   // See Context::LetGo.
   void LetGo() { fence_.Reset(); }
+  ID3D12Fence* fence() const { return fence_.get(); }
 
  private:
   struct Work {
@@ -67,7 +69,11 @@ class Timeline {
   int LookMs() const;
   void KnowDone(uint64_t done) const;
 
+  ID3D12CommandQueue& SignallingQueue() const { return queue_ ? *queue_ : *context_.queue.get(); }
+
   const Context& context_;
+  ID3D12CommandQueue* const queue_;
+  const std::chrono::microseconds poll_;
   std::atomic<uint32_t> patience_ms_;
   ComPtr<ID3D12Fence> fence_;
   std::atomic<uint64_t> submitted_{0};

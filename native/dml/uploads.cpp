@@ -27,7 +27,7 @@ void Uploads::Add(Address to, const uint8_t* bytes, uint64_t size, bool more) {
   HostCopy(piece.memory(), bytes, size);
   Task& task = queue_.Next();
   task.kind = Task::Kind::Upload;
-  task.transfer = {piece.page->resource.get(), piece.offset, to, size};
+  task.transfer = {piece.page->resource.get(), piece.offset, to, size, nullptr, 0};
   queue_.Commit();
   piece.page->last_task = queue_.last_task();
   if (!more) return;

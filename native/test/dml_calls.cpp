@@ -473,6 +473,105 @@ void BothWays() {
   CHECK(Get(*second, b, kCount) == Count(kCount));
 }
 
+dml::Device::Shipment Shipped(dml::Device& sender, dml::Address from, dml::Device& receiver, dml::Address to, uint64_t size) {
+  dml::Device::Shipment shipment{};
+  shipment.sender = &sender;
+  shipment.receiver = &receiver;
+  shipment.from = from;
+  shipment.to = to;
+  shipment.size = size;
+  return shipment;
+}
+
+// Both ways with recordings whose parts are taken as soon as they are done: each device adds what the other one has made.
+void Exchanges() {
+  constexpr uint32_t kCount = 5u << 20;
+  constexpr uint64_t kSize = kCount * sizeof(float);
+  auto first = Open(), second = Open();
+  dml::Device* devices[] = {first.get(), second.get()};
+  dml::Recording* recordings[2];
+  dml::Address states[2], inputs[2], results[2], landed[2];
+  for (int i : {0, 1}) {
+    dml::Device& device = *devices[i];
+    dml::Program* program = device.CreateProgram(AccumulateProgram(kCount));
+    states[i] = Uploaded(device, Count(kCount));
+    inputs[i] = Uploaded(device, Floats(kCount, static_cast<float>(i + 1)));
+    results[i] = Take(device, kSize);
+    landed[i] = Take(device, kSize);
+    recordings[i] = device.Record(*program, {states[i], inputs[i], results[i], Take(device, kSize)}, 2, {2});
+    CHECK_EQ(recordings[i]->parts(), 2u);
+  }
+  for (int call = 1; call <= 6; ++call) {
+    for (int i : {0, 1}) devices[i]->Replay(*recordings[i], std::make_unique<dml::ReplayWork>());
+    std::vector<dml::Device::Shipment> shipments;
+    for (int i : {0, 1}) {
+      auto shipment = Shipped(*devices[i], results[i], *devices[1 - i], landed[1 - i], kSize);
+      shipment.maker = recordings[i];
+      shipment.part = 0;
+      shipment.free_before = recordings[1 - i];
+      shipments.push_back(shipment);
+    }
+    dml::Device::Exchange(shipments);
+    // The next replay adds what came.
+    for (int i : {0, 1}) devices[i]->Copy(landed[i], inputs[i], kSize);
+    if (call % 3) continue;
+    for (int i : {0, 1}) CHECK(Get(*devices[i], landed[i], kCount) == Get(*devices[1 - i], results[1 - i], kCount));
+  }
+  for (int i : {0, 1}) {
+    // While the rest of a replay runs.
+    devices[i]->Replay(*recordings[i], std::make_unique<dml::ReplayWork>());
+    Floats bytes(kCount);
+    devices[i]->ReadMade(results[i], bytes.data(), kSize, recordings[i], 0);
+    CHECK(bytes == Get(*devices[i], results[i], kCount));
+    devices[i]->ReadMade(states[i], bytes.data(), kSize, nullptr, 0);
+    CHECK(bytes == Get(*devices[i], states[i], kCount));
+  }
+  // What was sent may be written, and freed, at once; nothing is sent to nobody.
+  const uint32_t block = first->pool().Allocate(kSize);
+  const dml::Address from = first->pool().AddressOf(block);
+  Floats values = Count(kCount), others(kCount, 7.f);
+  first->Upload(from, values.data(), kSize);
+  dml::Device::Exchange({Shipped(*first, from, *second, landed[1], kSize)});
+  first->Upload(from, others.data(), kSize);
+  first->pool().Free(block);
+  CHECK(Get(*second, landed[1], kCount) == values);
+  dml::Device::Exchange({});
+}
+
+// What a device was sent by one that failed, was held, or is gone.
+void ExchangesThatFail() {
+  constexpr uint64_t kSize = 4u << 20;
+  for (bool is_sender : {true, false}) {
+    auto sender = Open(), receiver = Open();
+    dml::Address from = Uploaded(*sender, Count(1u << 20)), to = Take(*receiver, kSize);
+    (is_sender ? sender : receiver)->Hold(true);
+    FailureOf(FailureKind::Invalid, [&] { dml::Device::Exchange({Shipped(*sender, from, *receiver, to, kSize)}); });
+    (is_sender ? sender : receiver)->Hold(false);
+    for (int i = 0; i < 20; ++i) dml::Device::Exchange({Shipped(*sender, from, *receiver, to, kSize)});
+    // Closed with work in its queues.
+    (is_sender ? sender : receiver).reset();
+    if (!is_sender) {
+      CHECK(Get(*sender, from, 1u << 20) == Count(1u << 20));
+      continue;
+    }
+    try {
+      receiver->Wait();
+    } catch (const dml::Failure& failure) {
+      CHECK(Says(failure, "did not arrive: "));
+    }
+  }
+  auto sender = Open(200), receiver = Open();
+  dml::Address from = Uploaded(*sender, Count(16)), to = Take(*receiver, 64);
+  sender->Wait();
+  sender->HangForTest();
+  sender->Copy(from, Take(*sender, 64), 64);
+  dml::Device::Exchange({Shipped(*sender, from, *receiver, to, 64)});
+  Floats bytes(16);
+  CHECK(Says(FailureOf(FailureKind::Device, [&] { receiver->ReadAndWait(to, bytes.data(), 64); }), "did not arrive: "));
+  FailureOf(FailureKind::Device, [&] { dml::Device::Exchange({Shipped(*sender, from, *receiver, to, 64)}); });
+  FailureOf(FailureKind::Timeout, [&] { sender->ReadMade(from, bytes.data(), 64, nullptr, 0); });
+}
+
 // What a device was sent by one that failed, was held, or is gone.
 void SendersThatFail() {
   Floats bytes(16);
@@ -523,6 +622,8 @@ std::vector<std::pair<std::string, std::function<void()>>> Calls() {
           {"between devices", BetweenDevices},
           {"both ways at once", BothWays},
           {"senders that fail", SendersThatFail},
+          {"exchanges", Exchanges},
+          {"exchanges that fail", ExchangesThatFail},
           {"recordings", Recordings},
           {"recordings that begin with copies", RecordingsThatBeginWithCopies},
           {"refusals", Refusals},

@@ -445,12 +445,18 @@ export function compile<Args extends readonly unknown[], Result>(
       received: compiled.roots.size === 0 ? "no call" : "a function that runs eagerly, since its device lacks an operator",
     });
   };
+  executables.set(run, () => compiled.recentProgram);
   return Object.assign(run, {
     explain: () => explainProgram(name, recentProgram("explain"), compiled.recordings.reasons),
     profileSync: () => profileProgram(name, recentProgram("profileSync")),
     dispose: () => compiled.dispose(),
   }) as unknown as Compiled<Args, Result>;
 }
+
+const executables = new WeakMap<object, () => Executable | null>();
+
+/** What the last call of a compiled function ran; null: nothing, or no program. @package */
+export const executableOf = (compiled: object): Executable | null => executables.get(compiled)?.() ?? null;
 
 /** The compiled function's program, readable: nodes, dispatches, barriers, bytes, and which line asked for what. */
 export function explain(compiled: {

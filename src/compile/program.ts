@@ -164,6 +164,9 @@ export class CompiledProgram {
   readonly #arguments: readonly ArgumentCopy[];
   readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
   #kernelTimes: readonly (readonly KernelTime[])[] | null = null;
+  /** Numbers of groups of steps behind which a part of the recording ends; and those of the present recording. */
+  #cuts: readonly number[] = [];
+  #recordedCuts: readonly number[] = [];
   #disposed = false;
 
   constructor(native: NativeDevice, lowered: Lowered, { name, lists, regions, fuse, tuner = null, notice = null }: ProgramOptions) {
@@ -230,6 +233,33 @@ export class CompiledProgram {
   /** What the last profile() found of the kernels of each dispatchable. */
   get kernelTimes(): readonly (readonly KernelTime[])[] | null {
     return this.#kernelTimes;
+  }
+
+  /** How many groups of steps there are up to the last one that writes a state. */
+  #groupsUntil(state: Storage): number {
+    const slot = this.#stateInputs.find(({ storage }) => storage === state)?.slot;
+    const groups = [...new Set(this.description.steps.map((s) => s.group))].sort((a, b) => a - b);
+    const writing = this.description.steps.filter((s) =>
+      ("copy" in s ? [s.copy[1]] : s.outputs).some((range) => range !== null && range[0] === slot),
+    );
+    return writing.length === 0 ? groups.length : groups.indexOf(Math.max(...writing.map((s) => s.group))) + 1;
+  }
+
+  /** From the next replay on, a part of the recording ends as soon as each of these states is written: then it can be taken. */
+  cutBehind(states: readonly Storage[]): void {
+    const count = this.barriers + 1;
+    this.#cuts = [...new Set(states.map((s) => this.#groupsUntil(s)))].filter((n) => n < count).sort((a, b) => a - b);
+  }
+
+  /** The recording of the last call, 0 where it had none, and its part that wrote each state. */
+  partsOf(states: readonly Storage[]): { readonly recording: number; readonly parts: readonly number[] } {
+    const { recording } = this.#handles;
+    const parts = states.map((s) => {
+      const until = this.#groupsUntil(s);
+      const part = this.#recordedCuts.findIndex((cut) => cut >= until);
+      return part < 0 ? this.#recordedCuts.length : part;
+    });
+    return { recording, parts };
   }
 
   /**
@@ -472,9 +502,10 @@ export class CompiledProgram {
   #record(): void {
     const handles = this.#handles;
     if (handles.recording !== 0) {
-      if (this.#seenRepoints === Storage.repoints) return;
+      const isCut = this.#recordedCuts === this.#cuts;
+      if (isCut && this.#seenRepoints === Storage.repoints) return;
       this.#seenRepoints = Storage.repoints;
-      if (this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+      if (isCut && this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
     }
     const { binding } = this.native;
     if (handles.recording === 0) this.#makeCopies();
@@ -488,7 +519,9 @@ export class CompiledProgram {
     this.#recorded.forEach((handle, i) => {
       slots[2 * i] = handle;
     });
-    handles.recording = withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists));
+    const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
+    handles.recording = withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists, cuts));
+    this.#recordedCuts = this.#cuts;
   }
 }
 

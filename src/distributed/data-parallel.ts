@@ -5,6 +5,7 @@ import { AutogradError, DistributedError, TraceError, ValueError } from "../core
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Module } from "../nn/module.ts";
+import type { Parameter } from "../nn/parameter.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { compiledStep, type CompiledStep, type CompileStepOptions } from "./compiled-step.ts";
 import { takeFrom } from "./first-rank.ts";
@@ -49,6 +50,8 @@ export class DistributedDataParallel<M extends Module> extends Module {
   readonly module: M;
   readonly #group: ProcessGroup;
   readonly #reduction: GradientReduction;
+  readonly #parameters: readonly Parameter[];
+  readonly #bucketSizeInBytes: number;
   readonly #broadcastBuffers: boolean;
   #isSynchronizing = true;
 
@@ -69,6 +72,8 @@ export class DistributedDataParallel<M extends Module> extends Module {
       });
     this.#requireAlike();
     takeFrom(OPERATION, this.#group, [...module.parameters(), ...module.buffers()]);
+    this.#parameters = parameters;
+    this.#bucketSizeInBytes = bucketSizeInBytes;
     this.#reduction = new GradientReduction(this.#group, parameters, bucketSizeInBytes);
   }
 
@@ -147,18 +152,15 @@ export class DistributedDataParallel<M extends Module> extends Module {
     optimizer: Optimizer<O>,
     options: CompileStepOptions = {},
   ): CompiledStep<Inputs> {
-    return compiledStep(
-      lossOf,
-      optimizer,
-      options,
-      () => {
-        if (this.#isSynchronizing) this.#takeBuffers();
+    return compiledStep(lossOf, optimizer, options, {
+      group: this.#group,
+      parameters: this.#parameters,
+      bucketSizeInBytes: this.#bucketSizeInBytes,
+      begin: () => {
+        this.#takeBuffers();
       },
-      () => {
-        if (this.#isSynchronizing) this.reduceGradients();
-        return this.#isSynchronizing;
-      },
-    );
+      isSynchronizing: () => this.#isSynchronizing,
+    });
   }
 }
 

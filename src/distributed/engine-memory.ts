@@ -47,6 +47,8 @@ export class EngineMemory {
   #address: number | null = null;
   /** The copy in the host's memory. */
   #copy: Uint8Array | null = null;
+  /** Memory for such copies: to make new pages takes longer than to copy. */
+  #kept: Uint8Array | null = null;
 
   private constructor(operation: string, tensor: Tensor) {
     this.#operation = operation;
@@ -79,6 +81,11 @@ export class EngineMemory {
       memory.#native.binding.copy(x.storage.handle, x.offset * sizeInBytes, handle, 0, memory.#sizeInBytes);
     });
     return memory;
+  }
+
+  /** A packed tensor that starts its storage, itself: bytesNow() and returned() may follow each other many times. */
+  static inPlace(operation: string, tensor: Tensor): EngineMemory {
+    return new EngineMemory(operation, tensor);
   }
 
   /** Of several tensors' elements, one behind the other, on the first one's device: [number of elements]. They have one dtype. */
@@ -128,8 +135,8 @@ export class EngineMemory {
     return this.#copy;
   }
 
-  /** bytes(), blocking until the device is done. */
-  bytesNow(isRead: boolean): EngineBytes {
+  /** bytes(), blocking until the device is done; made: until a part of a recording's last replay is, whatever follows. */
+  bytesNow(isRead: boolean, made: { readonly recording: number; readonly part: number } | null = null): EngineBytes {
     const { handle } = this.#tensor.storage;
     if (handle === 0) return new Uint8Array(0);
     if (this.#isLent) {
@@ -138,6 +145,14 @@ export class EngineMemory {
       if (lent !== null) return lent;
     }
     const size = this.#sizeInBytes;
+    const { binding } = this.#native;
+    if (made !== null && isRead && binding.readMade !== undefined) {
+      const kept = (this.#kept ??= new Uint8Array(size));
+      withMemory(this.#operation, () => {
+        binding.readMade!(handle, 0, kept, made.recording, made.part);
+      });
+      return (this.#copy = kept);
+    }
     this.#copy = isRead ? new Uint8Array(readBytesSync(this.#native, handle, 0, size, this.#operation)) : new Uint8Array(size);
     return this.#copy;
   }
@@ -148,6 +163,15 @@ export class EngineMemory {
     this.#giveBack();
     if (bytes !== null) withMemory(this.#operation, () => this.#native.binding.write(this.#tensor.storage.handle, 0, bytes));
     return this.#tensor;
+  }
+
+  /** The engine is done: the tensor has what it wrote. */
+  returned(): void {
+    const bytes = this.#copy;
+    this.#giveBack();
+    const { storage, size } = this.#tensor;
+    if (bytes !== null) withMemory(this.#operation, () => this.#native.binding.write(storage.handle, 0, bytes));
+    storage.wrote(0, size);
   }
 
   /** The engine is done, and has written nothing. */

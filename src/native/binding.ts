@@ -339,9 +339,10 @@ export interface Binding {
 
   /**
    * Records a program over fixed buffers (handle and offset of each slot in pairs, all given) into `lists` closed command lists
-   * that replay() submits in rotation, none again before its fence.
+   * that replay() submits in rotation, none again before its fence. cuts: numbers of groups of steps, ascending, behind which a part of such a list
+   * ends: parts are submitted one by one (see exchange).
    */
-  record(program: number, slots: Float64Array, lists: number): number;
+  record(program: number, slots: Float64Array, lists: number, cuts?: Float64Array): number;
   /**
    * Copies each input range to its target, submits the next closed list, copies each output range into a new buffer.
    * inputs: [from handle, from offset, to handle, to offset, size] each; outputs: [from handle, from offset, size] each;
@@ -373,6 +374,17 @@ export interface Binding {
    * device ends this one's work. Not of backends from outside.
    */
   carry?(handle: Handle, offset: number, sizeInBytes: number, device: number, owner: object, isLater: boolean): Handle;
+  /**
+   * Copies between devices of this addon's that run with their work. Eight numbers each: from handle and offset, to handle and offset, size; the
+   * recording whose last replay made the bytes and its part of that number (0: all that was queued before); the receiver's recording from whose last replay
+   * on no work uses what they go to (0: what was queued before may). What is queued afterwards sees them. Not of backends from outside.
+   */
+  exchange?(shipments: Float64Array): void;
+  /**
+   * Fills `to` with bytes of a buffer, and waits until the recording's last replay has made them in its part of that number, not for the rest of it
+   * (recording 0: for all that was queued before). Not of backends from outside.
+   */
+  readMade?(handle: Handle, offset: number, to: Uint8Array, recording: number, part: number): void;
   synchronize(device: number): Promise<void>;
   synchronizeSync(device: number): void;
   /** Whether all work is done, or is within that time; false of a device that failed or is held. */

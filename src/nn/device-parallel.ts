@@ -4,6 +4,7 @@ import { DeviceError, TraceError, ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { joinedParts, movedTo, partsOf } from "./batch-parts.ts";
+import { DeviceTraining, type DeviceStep, type DeviceStepOptions, type StepOptimizer } from "./device-step.ts";
 import { withTensors } from "./functional-call.ts";
 import { Module } from "./module.ts";
 import { replicate } from "./replicas.ts";
@@ -88,6 +89,31 @@ export class DataParallel<M extends Module> extends Module {
     const moved = parts.map((part, i) => movedTo(part, this.devices[i]!));
     const results = moved.map(run);
     return joinedParts(OPERATION, results, this.axis, this.outputDevice) as ReturnType<M["forward"]>;
+  }
+
+  /**
+   * A compiled training step: each device computes the loss and the gradients of its part of the batch, takes the gradients of the other devices while its
+   * own are still computed, and updates its own copy of the parameters. Parameters, buffers and the optimizer's state are those of the first device, so that
+   * checkpoints are as without this. Parts count by their size: the loss is that of the whole batch where it is a mean. What the other devices write into
+   * buffers is lost; hooks of gradients are not called, and gradients that parameters have already are not added.
+   *
+   * lossOf: the mean loss of a batch, one element, computed with `module`; it is compiled, for each device. optimizer: of the module's parameters; what it has
+   * taken over from a checkpoint has to be there before the first step, or be loaded together with the parameters. Result: a function with the parameters of lossOf that gives the loss (float32, on the first device); it does not wait for the devices.
+   *
+   * Throws ValueError for a batch with fewer elements than devices, TraceError inside a compiled function. See compile() for what is refused.
+   */
+  compileStep<Inputs extends readonly unknown[], P extends StepOptimizer>(
+    lossOf: (...inputs: Inputs) => Tensor,
+    optimizer: P,
+    options: DeviceStepOptions<P> = {},
+  ): DeviceStep<Inputs> {
+    const training = new DeviceTraining(this.module, this.devices, this.axis, lossOf, optimizer, options);
+    const step = (...inputs: Inputs): Tensor => training.step(inputs);
+    Object.defineProperty(step, "programs", { get: () => training.programs });
+    return Object.assign(step, {
+      ofParts: (parts: readonly Inputs[]) => training.ofParts(parts),
+      dispose: () => training.dispose(),
+    }) as DeviceStep<Inputs>;
   }
 
   protected override describeOptions(): string {

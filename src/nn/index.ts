@@ -6,6 +6,7 @@ export { checkpointSequential, type ChainPart } from "./checkpoint-sequential.ts
 export * from "./containers.ts";
 export * from "./conv.ts";
 export { DataParallel, dataParallel, type DataParallelOptions } from "./device-parallel.ts";
+export type { DeviceStep, DeviceStepOptions, StepOptimizer } from "./device-step.ts";
 export * from "./dropout.ts";
 export * from "./embedding.ts";
 export { functionalCall } from "./functional-call.ts";

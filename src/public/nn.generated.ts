@@ -45,6 +45,9 @@ export type { ChainPart } from "../nn/checkpoint-sequential.ts";
 export type { ConvLayerOptions } from "../nn/conv.ts";
 export type { ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DataParallelOptions } from "../nn/device-parallel.ts";
+export type { DeviceStep } from "../nn/device-step.ts";
+export type { DeviceStepOptions } from "../nn/device-step.ts";
+export type { StepOptimizer } from "../nn/device-replica.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
 export type { EmbeddingOptions } from "../nn/embedding.ts";
 export type { EmbeddingBagOptions } from "../nn/embedding.ts";
@@ -239,7 +242,7 @@ export type ConvTranspose3d = $nnConv.ConvTranspose3d;
  * Throws DeviceError where the module is elsewhere, ShapeError for inputs that differ along the axis, TraceError inside a compiled function.
  * Reference: torch.nn.DataParallel.
  */
-export const DataParallel = checkedClass($nnDeviceParallel.DataParallel, "module:module devices:listOfDeviceOrString options:DataParallelOptions?", "forward ...inputs:anything");
+export const DataParallel = checkedClass($nnDeviceParallel.DataParallel, "module:module devices:listOfDeviceOrString options:DataParallelOptions?", "forward ...inputs:anything;compileStep lossOf:callback optimizer:StepOptimizer options:update_58db99?");
 export type DataParallel<M extends $nnModule.Module> = $nnDeviceParallel.DataParallel<M>;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const Dropout = checkedClass($nnDropout.Dropout, "p:number? options:DropoutOptions?", "forward x");

@@ -81,22 +81,43 @@ tell([list(model.at(0).bias).every((v, i) => v === before[i]), model.at(0).bias.
 step(...halves[1]);
 tell([list(model.at(0).bias).some((v, i) => v !== before[i]), model.at(0).bias.grad === null]);
 step.dispose();
+// One process with the whole batch, compiled.
+const alone = network();
+load(alone);
+const own = dx.optim.sgd(alone.parameters(), { lr: 0.2, momentum: 0.9 });
+const whole = dx.compile((x, y) => {
+  const loss = dx.nn.functional.crossEntropy(alone.forward(x), y);
+  loss.backward();
+  own.step();
+  own.zeroGrad();
+  return loss;
+});
+tell(Array.from({ length: 100 }, (_, i) => whole(...batch(i, 0, 2)).itemSync()));
 await d.destroyProcessGroup();`,
         { engine },
       );
       const { losses } = JSON.parse(readFileSync(recordedFile, "utf8")) as { readonly losses: readonly (readonly number[])[] };
       const told = ends.map(({ status, stderr, told }) => {
         expect([status, stderr]).toEqual([0, ""]);
-        return told as readonly [readonly number[], number, readonly number[], Record<string, unknown>, unknown, unknown];
+        return told as readonly [
+          readonly number[],
+          number,
+          readonly number[],
+          Record<string, unknown>,
+          unknown,
+          unknown,
+          readonly number[],
+        ];
       });
       for (let i = 0; i < 100; i++) {
         const means = [0, 2].map((which) => told.reduce((sum, one) => sum + (one[which] as readonly number[])[i]!, 0) / size);
         for (const mean of means) expect(Math.abs(mean - (losses[0]![i]! + losses[1]![i]!) / 2)).toBeLessThan(2e-4);
+        expect(Math.abs(means[0]! - told[0]![6][i]!)).toBeLessThan(1e-4);
       }
       for (const one of told) {
         expect(one[1]).toBe(2);
         expect(one[3]).toEqual(told[0]![3]);
-        expect(one.slice(4)).toEqual([
+        expect(one.slice(4, 6)).toEqual([
           [true, true],
           [true, true],
         ]);
@@ -167,6 +188,46 @@ await d.destroyProcessGroup();`,
 });
 
 describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
+  it(
+    "compileStep: parameters that a rank does not use, or none; float16; what no optimizer has; gradients before; NaN",
+    { timeout: 120_000 },
+    async () => {
+      const ends = await runRanks(
+        2,
+        `await init();
+class Some extends dx.nn.Module {
+  constructor() { super(); for (const [name, v, dtype] of [["a", [1, 2, 3]], ["b", [3]], ["c", [4], "float16"], ["none", [5]], ["other", [6, 7]]]) this[name] = new dx.nn.Parameter(dx.tensor(v, dtype ? { dtype } : {})); }
+  forward(x) { let y = this.a.mul(x).sum().add(this.c.to("float32").mul(x).sum()).add(this.other.mul(x).sum()); if (rank === 0) y = y.add(this.b.mul(x).sum()); return y; }
+}
+const model = new Some(), ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 8 });
+const optimizer = dx.optim.sgd([model.a, model.b, model.c, model.none], { lr: 1, weightDecay: 0 });
+const step = ddp.compileStep((x) => ddp.module.forward(x), optimizer);
+const values = () => [model.a, model.b, model.c, model.none].map(list);
+const grads = () => [model.a, model.none, model.other].map((p) => (p.grad === null ? null : list(p.grad)));
+// Means of x: 1.5. What only rank 0 uses has half of its gradient.
+for (let i = 0; i < 3; i++) step(dx.tensor(rank + 1)).dispose();
+tell(values());
+tell(grads());
+ddp.noSync(() => step(dx.tensor(rank + 1)));
+tell(grads());
+step(dx.tensor(rank + 1));
+tell(values());
+step(dx.tensor(rank === 0 ? NaN : 1));
+tell(values().map((v) => v.every(Number.isNaN)));
+step.dispose();
+await d.destroyProcessGroup();`,
+      );
+      for (const { status, stderr, told } of ends) {
+        expect([status, stderr]).toEqual([0, ""]);
+        expect(told).toHaveLength(5);
+        expect(told[0]).toEqual([[-3.5, -2.5, -1.5], [1.5], [-0.5], [5]]);
+        expect((told[1] as unknown[]).slice(0, 2)).toEqual([null, null]);
+        expect(told[3]).toEqual([[-6.5, -5.5, -4.5], [0.5], [-3.5], [5]]);
+        expect(told[4]).toEqual([true, true, true, false]);
+      }
+    },
+  );
+
   it("one rank alone computes what the module does", { timeout: 60_000 }, async () => {
     const [end] = await runRanks(
       1,

@@ -234,7 +234,7 @@ const args = {
   setDeviceOptions: () => [state.device, OPTIONS],
   run: () => [one(state.programs) ?? 0, owner(), buffer(), buffer()],
   execute: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, one([0, buffer()]), 0, one([0, buffer()]), 0), owners(1)],
-  record: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, buffer(), 0, buffer(), 0), 1 + next(4)],
+  record: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, buffer(), 0, buffer(), 0), 1 + next(4), one([undefined, Float64Array.of(1 + next(2))])],
   replay: () => {
     const count = next(3);
     const outputs = Array.from({ length: count }, () => [buffer(), 16 * next(3), SIZE / 2]).flat();
@@ -247,7 +247,16 @@ const args = {
   upload: () => [state.device, new Float32Array(next(4) === 0 ? next(1 << 19) : FLOATS), owner()],
   write: () => [buffer(), 16 * next(4), new Uint8Array(next(200))],
   copy: () => [buffer(), 16 * next(4), buffer(), 16 * next(4), next(SIZE)],
+  exchange: () => [
+    Float64Array.from(
+      Array.from({ length: next(4) }, () => {
+        const recording = () => one([0, one(state.recordings) ?? 0]);
+        return [buffer(), 16 * next(4), buffer(), 16 * next(4), next(SIZE), recording(), next(3), recording()];
+      }).flat(),
+    ),
+  ],
   carry: () => [buffer(), 16 * next(4), next(SIZE), one(state.opened) ?? state.device, owner(), next(2) === 0],
+  readMade: () => [buffer(), 4 * next(4), new Uint8Array(next(SIZE)), one([0, one(state.recordings) ?? 0]), next(3)],
   read: () => [buffer(), 4 * next(4), next(SIZE)],
   readSync: () => [buffer(), 4 * next(4), next(SIZE)],
   lend: () => [buffer()],
