@@ -128,7 +128,10 @@ function launched(
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
   const epilogue = { ...NO_EPILOGUE, hasBias };
-  return g.shader(launch.call(own, epilogue), Object.values(own), [{ dtype: "float32", sizes }], launch.epilogues(own, epilogue))[0]!;
+  const outputs = [{ dtype: "float32", sizes }] as const;
+  // Those of a weight's gradient have no buffers for an epilogue.
+  if ("dy" in inputs) return g.shader(launch.call(own, epilogue), Object.values(own), outputs)[0]!;
+  return g.shader(launch.call(own, epilogue), Object.values(own), outputs, launch.epilogues(own, epilogue))[0]!;
 }
 
 /**

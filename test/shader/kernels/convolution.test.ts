@@ -275,4 +275,27 @@ describe("operations on the software adapter", () => {
     expect(new Set(found.bits).size).toBe(1);
     found.values.forEach((list, i) => expectClose(list, wanted.values[i]!, "f32", 1440));
   });
+
+  it.each([1, 6])("a weight's gradient that is added to one before, %i groups", (groups) => {
+    const [x, w, before] = [
+      [2, 6, 7, 7],
+      [6, 6 / groups, 3, 3],
+      [6, 6 / groups, 3, 3],
+    ].map((shape, i) => real(shape, i + 1));
+    const lists = [x, w, before].map((t) => [t!.shape, t!.dataSync() as Float32Array] as const);
+    const run = (mode: "off" | "on"): number[] => {
+      process.env.DXTENSOR_SHADERS = mode;
+      dx.closeDevice(device);
+      const [a, b, c] = lists.map(([shape, values]) => dx.tensor(values, { shape: [...shape], device })) as [
+        dx.Tensor,
+        dx.Tensor,
+        dx.Tensor,
+      ];
+      b.requiresGrad_();
+      b.grad = c;
+      dx.compile((t: dx.Tensor) => dx.conv2d(t, b, null, { padding: 1, groups }).pow(2).sum().backward())(a);
+      return [...(b.grad.dataSync() as Float32Array)];
+    };
+    expectClose(run("on"), run("off"), "f32", 1440);
+  });
 });
