@@ -121,9 +121,11 @@ it("takes what a job's variables say, where there are no options", () => {
 });
 
 it("refuses what makes no sense", () => {
+  const file = script("idle.cjs", "");
   for (const [args, text] of [
-    [["--nodes", "2", "x.js"], "--master must be given"],
-    [["--master", ":1", "x.js"], "HOST or HOST:PORT"],
+    [["--nodes", "2", file], "--master must be given"],
+    [["--master", ":1", file], "HOST or HOST:PORT"],
+    [["-n", "2", `${file}.absent`], "There is no such file."],
   ] as const) {
     const { status, stderr } = run(...args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(text)]);
