@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kDeepest = 4;  // of operators inside operators
 // An array may say any length.
-constexpr uint32_t kMaxReserved = 4096;
+constexpr uint32_t kMaxReserved = 4096, kLongest = 1 << 20;
 
 // The path of a value in its description, for errors: "GEMM.ATensor.sizes".
 using Path = std::string;
@@ -54,6 +54,8 @@ std::vector<T> List(const js::Value& value, const Path& path, F&& convert) {
   if (value.IsAbsent()) return list;
   js::Value array = Array(value, path);
   uint32_t length = array.Length();
+  // What is absent in it may stand for nothing: then only memory would end a list of 2^32 - 1.
+  if (length > kLongest) Reject(path, "at most " + std::to_string(kLongest) + " items");
   list.reserve(std::min<uint32_t>(length, kMaxReserved));
   for (uint32_t i = 0; i < length; ++i) list.push_back(convert(array.At(i), path));
   return list;
@@ -288,8 +290,10 @@ dml::ProgramDesc ToProgram(const js::Value& value) {
 dml::LibraryPaths ToPaths(const js::Value& value) {
   js::Value object = Object(value, "load: paths");
   dml::LibraryPaths paths;
-  paths.folders =
-      List<std::string>(object.Get("folders"), "load: paths.folders", [](const js::Value& item, const Path&) { return Text(item); });
+  paths.folders = List<std::string>(object.Get("folders"), "load: paths.folders", [](const js::Value& item, const Path& at) {
+    if (!item.IsString()) Reject(at, "strings");
+    return item.Text();
+  });
   paths.dxcore = Text(object.Get("dxcore"));
   paths.d3d12 = Text(object.Get("d3d12"));
   paths.directml = Text(object.Get("directml"));
