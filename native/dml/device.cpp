@@ -376,6 +376,7 @@ Recording* Device::Record(Program& program, const std::vector<Address>& bound, u
 ProfileTimes Device::Profile(const Recording& recording) {
   return WithInterfaces([&]() -> ProfileTimes {
     CheckAlive();
+    if (!recording.IsBackedBy(*pool_)) throw Failure(FailureKind::Invalid, "profile: memory of the recording was given back");
     queue_->Wait();
     return ProfileRecording(*context_, *recorder_, recording, patience_ms_, look_);
   });

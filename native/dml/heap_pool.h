@@ -48,6 +48,8 @@ class HeapPool {
   uint64_t SizeOf(uint32_t block) const { return Of(block).SizeOf(block & ~kProgramBit); }
 
   ID3D12Resource* Resource(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire)->resource.get(); }
+  // null: the chunk was given back.
+  const Backing* FindBacking(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire); }
   const Backing& BackingOf(uint32_t chunk) const { return *backings_[chunk].load(std::memory_order_acquire); }
   // See Context::LetGo. Blocks can be freed afterwards as before.
   void LetGo();

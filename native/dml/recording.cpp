@@ -36,13 +36,23 @@ Recording::Recording(const Context& context, DescriptorHeaps& heaps, const HeapP
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
   for (uint32_t chunk : touched) {
+    chunks_.push_back(chunk);
     resources_.push_back(pool.BackingOf(chunk).resource);
     resource_heaps_.push_back(pool.BackingOf(chunk).heap);
   }
 }
 
+bool Recording::IsBackedBy(const HeapPool& pool) const {
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    const HeapPool::Backing* backing = pool.FindBacking(chunks_[i]);
+    if (!backing || backing->resource.get() != resources_[i].get()) return false;
+  }
+  return true;
+}
+
 void Recording::LetGo() {
   lists_.clear();
+  chunks_.clear();
   bound_.LetGo();
   resources_.clear();
   resource_heaps_.clear();

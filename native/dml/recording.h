@@ -34,6 +34,8 @@ class Recording {
   }
   Program& program() const { return program_; }
   size_t parts() const { return lists_[0].parts.size(); }
+  // Whether the memory that it was recorded over is the pool's yet. Its lists hold that memory; others that are recorded need the pool's.
+  bool IsBackedBy(const HeapPool& pool) const;
   // All steps, into a list that another one records.
   void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }
   uint64_t last_use() const;
@@ -53,6 +55,7 @@ class Recording {
   BoundSet bound_;
   std::vector<List> lists_;
   ListHead head_;
+  std::vector<uint32_t> chunks_;  // with a resource each
   std::vector<ComPtr<ID3D12Resource>> resources_;
   std::vector<ComPtr<ID3D12Heap>> resource_heaps_;
   size_t next_ = 0;

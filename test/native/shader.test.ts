@@ -141,6 +141,23 @@ eachDevice("shaders", (name) => {
     binding.releaseProgram(made);
   });
 
+  it("of a recording whose memory was given back are not timed", () => {
+    const { binding, id } = native();
+    const bytes = 96 * 2 ** 20;
+    const step = { group: 0, dispatch: 0, inputs: [whole(0)], outputs: [whole(1)] };
+    const made = binding.createProgram(id, { ...program(shader(relu, 1), [], []), inputs: [bytes], outputs: [bytes], steps: [step] });
+    const [x, y] = [bytes, bytes].map((size) => binding.allocate(id, size, {}, true)) as [number, number];
+    const recording = binding.record(made, Float64Array.of(x, 0, y, 0, 0, 0), 1);
+    expect(binding.profile(recording).seconds.length).toBe(1);
+    binding.release(x);
+    binding.release(y);
+    // The device asks for what is not used before it refuses.
+    expect(() => binding.allocate(id, 2 ** 50, {}, true)).toThrow();
+    expect(() => binding.profile(recording)).toThrow("profile: memory of the recording was given back");
+    binding.releaseRecording(recording);
+    binding.releaseProgram(made);
+  });
+
   it("are refused where they are not what they say", () => {
     const { binding, id } = native();
     const create = (made: ShaderDescription, inputs: BindingRange[], outputs: BindingRange[]) => () =>
