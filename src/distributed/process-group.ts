@@ -101,6 +101,11 @@ export class ProcessGroup {
         const call = { ...this.#filled({ kind: "connect", what: "", input: null, output: null }, 0, false), addresses };
         await this.#ended("initProcessGroup", 0, (ended) => startGloo(gloo, group, call, ended));
       }
+      // Rank 0 serves the store: it must not block in a call while others still ask for addresses.
+      if (backend === "gloo" && this.size > 1) {
+        const barrier = this.#filled({ kind: "barrier", what: "initProcessGroup", input: null, output: null }, 0, false);
+        await this.#ended("initProcessGroup", 0, (ended) => startGloo(gloo, engines[0]!, barrier, ended));
+      }
     } catch (error) {
       for (const engine of engines) gloo.close(engine, false);
       if (error instanceof DistributedError && (error.reason === "connection" || (error.reason === "timeout" && backend === "mpi")))

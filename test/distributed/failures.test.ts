@@ -12,6 +12,14 @@ interface Told {
   readonly message: string;
 }
 
+const freePort = (): Promise<number> =>
+  new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { readonly port: number };
+      server.close(() => done(port));
+    });
+  });
+
 describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
   it.each([
     [
@@ -123,13 +131,26 @@ await d.destroyProcessGroup();`,
     expect(alone[0]!.told[0]).toMatchObject({ name: "DistributedError", reason: "rendezvous", rank: 0 });
   });
 
+  it("rank 0, which serves the store, waits for slow ranks before it returns: its next call may block", { timeout: 60_000 }, async () => {
+    // Which of two ranks opens the connection depends on their ports.
+    for (let round = 0; round < 4; round++) {
+      const ends = await runRanks(
+        2,
+        `const served = await d.tcpStore({ host: "127.0.0.1", port: ${await freePort()}, isMaster: rank === 0, timeoutMs: 5000 });
+const slow = { set: (k, v) => served.set(k, v), add: (k, n) => served.add(k, n), close: () => served.close(), localAddress: served.localAddress,
+  get: async (key, timeoutMs) => { await new Promise((done) => setTimeout(done, 100)); return served.get(key, timeoutMs); } };
+await d.initProcessGroup({ store: rank === 0 ? served : slow, timeoutMs: 5000 });
+const ddp = d.distributedDataParallel(dx.nn.linear(2, 2));
+tell(list(ddp.parameters()[0]).flat().length);
+await d.destroyProcessGroup();`,
+      );
+      const end = [0, "", [4]];
+      expect([round, ...ends.map(({ status, stderr, told }) => [status, stderr, told])]).toEqual([round, end, end]);
+    }
+  });
+
   it("the port of a store over TCP is free again when its rank was killed", { timeout: 60_000 }, async () => {
-    const port = await new Promise<number>((done) => {
-      const server = createServer().listen(0, "127.0.0.1", () => {
-        const { port: found } = server.address() as { readonly port: number };
-        server.close(() => done(found));
-      });
-    });
+    const port = await freePort();
     const code = `await d.initProcessGroup({ timeoutMs: 5000 });
 tell(list(await d.allReduce(dx.ones([1]))));
 if (process.env.KILLED && rank === 0) process.kill(process.pid, "SIGKILL");
