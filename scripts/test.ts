@@ -39,10 +39,11 @@ async function runNative(isWhole: boolean) {
 await main(async () => {
   const args = process.argv.slice(2);
   await ensureSetup();
-  await buildNativeParts();
-  if (args.includes("--native")) return close(await runNative(true));
-  await buildTypeScript();
-  await buildTestLibrary();
+  if (args.includes("--native")) {
+    await buildNativeParts();
+    return close(await runNative(true));
+  }
+  await Promise.all([buildNativeParts(), buildTypeScript().then(buildTestLibrary)]);
   const counts = [
     await runVitest(
       "ctrf.json",

@@ -3,7 +3,7 @@ import { watching } from "../../src/autograd/tape.ts";
 import { own } from "../../src/core/definition.ts";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";
-import { isWhole } from "../share.ts";
+import { isWhole, share } from "../share.ts";
 import { ELSEWHERE, RARE, UNSEEN } from "./rare-rows.ts";
 import { ROWS, values, type Fn, type Row } from "./rows.ts";
 
@@ -105,7 +105,7 @@ const TIES = /^(amax|amin|max|min|norm|std|layerNorm|batchNorm|groupNorm|maxPool
 eachDevice("second gradients agree with finite differences", (device) => {
   const rows = [...ROWS.filter(([n]) => n !== "maximum" && n !== "minimum"), ...MORE, ...RARE];
   const slow = rows.filter(([n]) => SLOW.test(n)).slice(1);
-  const taken = isWhole ? rows : rows.filter((row) => !slow.includes(row));
+  const taken = share(isWhole ? rows : rows.filter((row) => !slow.includes(row)), 2);
   test.each(taken.map((row, i) => ({ row, i, name: row[0] })))(
     "$name",
     { timeout: 300_000 },
@@ -113,7 +113,7 @@ eachDevice("second gradients agree with finite differences", (device) => {
       clean(
         device,
         () => {
-          // Packed, and every third row of fewer than 40 elements one of the others, unless all are asked for: time grows with their square.
+          // Packed, and every fifth row of fewer than 40 elements one of the others, unless all are asked for: time grows with their square.
           const isSmall = shapes.reduce((n, shape) => n + shape.reduce((a, b) => a * b, 1), 0) < 40;
           const others = isWhole ? LAYOUTS.slice(1) : i % 5 === 0 && isSmall ? [LAYOUTS[1 + ((i / 5) % 2)]!] : [];
           for (const [layout, make] of [LAYOUTS[0]!, ...others]) {

@@ -15,7 +15,7 @@ const FLOOR = 2 ** -22;
 const OTHERS = { factor: 64, floor: 1e-5 };
 /** The same for bfloat16, whose rounding is of 2^-9; both runs err. */
 const HALF_FACTOR = 4;
-const STEPS = isWhole ? 200 : 20;
+const STEPS = isWhole ? 200 : 10;
 
 const { torch, window, runs } = readTrainings();
 const relative = (got: number, want: number): number => Math.abs(got - want) / Math.abs(want);

@@ -101,7 +101,7 @@ refuses("mistakes in training", [
   [
     'dx.io.onnx.load("/nope.onnx", { devcie: "cpu" })',
     "ValueError",
-    "onnx.load: options must be an object of no more than device, maxIterations, trainable, outputs, constants, layers, eager; received devcie. Did you mean device?",
+    "onnx.load: options must be an object of no more than device, maxIterations, trainable, outputs, constants, layers, eager, dynamic, channelBlock; received devcie. Did you mean device?",
   ],
 ]);
 

@@ -152,7 +152,7 @@ eachDevice("shaders", (name) => {
     binding.release(x);
     binding.release(y);
     // The device asks for what is not used before it refuses.
-    expect(() => binding.allocate(id, 2 ** 50, {}, true)).toThrow();
+    expect(() => binding.allocate(id, 2 ** 50, {}, true)).toThrow("out of memory");
     expect(() => binding.profile(recording)).toThrow("profile: memory of the recording was given back");
     binding.releaseRecording(recording);
     binding.releaseProgram(made);

@@ -67,8 +67,8 @@ eachDevice("optimizers compared with PyTorch's", (device) => {
   ways.forEach((way, w) => {
     recorded.runs.forEach(({ name, options, schedule: row, after, state }, r) => {
       if (row === null && way.isInside) return;
-      // Eager and compiled all; of the other ways every fourth run, and each run in some of them.
-      if (!isWhole && w > 1 && (w + r) % 4 !== 0) return;
+      // Eager and compiled all; of the other ways every sixth run, and each run in some of them.
+      if (!isWhole && w > 1 && (w + r) % 6 !== 0) return;
       test(`${name}(${JSON.stringify(options)})${row === null ? "" : `, ${row[0]}`}${way.name}`, async () => {
         await clean(
           device,

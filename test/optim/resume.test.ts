@@ -140,7 +140,7 @@ describe.each(devices)("with every schedule, cut at every step, on %s", (device)
         const all = Array.from({ length: STEPS }, (___, k) => [k, cuts[k % 3]!] as const);
         // Two of one kind unless all are asked for: each schedule meets every kind, with other optimizers.
         const kind = Object.keys(schedules).indexOf(name) + Object.keys(optimizers).indexOf(optimizerName);
-        for (const [i, cut] of share(all, 6, kind)) {
+        for (const [i, cut] of share(all, 9, kind)) {
           const one = begin();
           let state = one.saved();
           for (let k = 0; k <= i; k++) {
