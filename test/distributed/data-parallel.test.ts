@@ -92,7 +92,7 @@ const whole = dx.compile((x, y) => {
   own.zeroGrad();
   return loss;
 });
-tell(Array.from({ length: 100 }, (_, i) => whole(...batch(i, 0, 2)).itemSync()));
+tell(Array.from({ length: 100 }, (_, i) => whole(...batch(i, 0, 1)).itemSync()));
 await d.destroyProcessGroup();`,
         { engine },
       );
