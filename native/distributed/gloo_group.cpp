@@ -23,9 +23,9 @@ constexpr uint64_t kWatchSlot = uint64_t{0xd2} << 48;
 // Between noticing that a rank has ended and closing one's own connections: the others notice the same rank meanwhile, not this one.
 constexpr auto kNotice = std::chrono::milliseconds(100);
 // A watch may be slower than the collective that fails of the same connection.
-constexpr auto kWatched = std::chrono::milliseconds(500);
-constexpr auto kFarewell = std::chrono::milliseconds(500);
-// What a rank sends to the others' watches before it closes its connections: this, or the rank that it closes them for.
+constexpr auto kWatchDelay = std::chrono::milliseconds(500);
+constexpr auto kTellTimeout = std::chrono::milliseconds(500);
+// A rank sends this to the others' watches when it leaves, or the rank that it lost.
 constexpr int32_t kLeaves = -1;
 constexpr auto kForever = std::chrono::hours(24 * 365);
 
@@ -114,7 +114,7 @@ void GlooGroup::Fail(Work& work, const std::string& message) {
     else if (Contains(message, "imed out")) reason = "timeout";
     else if (peer >= 0 || Contains(message, "onnect") || Contains(message, "closure")) reason = "connection";
     // The watch of a rank that ended sees it at the same time as this thread.
-    if (reason == "connection" && lost_ < 0) changed_.wait_for(held, kWatched, [&] { return lost_ >= 0 || is_closing_; });
+    if (reason == "connection" && lost_ < 0) changed_.wait_for(held, kWatchDelay, [&] { return lost_ >= 0 || is_closing_; });
     if (reason == "connection" && lost_ >= 0) peer = lost_;
     is_first = !is_broken_ && reason != "closed";
     if (is_first) {
@@ -126,23 +126,23 @@ void GlooGroup::Fail(Work& work, const std::string& message) {
   work.End(message, reason, peer);
   // The other ranks would wait for this one until their time is over.
   if (!is_first) return;
-  if (reason == "connection" && peer >= 0) SayWhy(peer);
+  if (reason == "connection" && peer >= 0) TellOthers(peer);
   std::this_thread::sleep_for(kNotice);
   context_->Abort();
 }
 
-void GlooGroup::SayWhy(int32_t why) {
+void GlooGroup::TellOthers(int32_t lost_rank) {
   {
     std::lock_guard<std::mutex> held(lock_);
-    if (!is_watched_ || has_said_) return;
-    has_said_ = true;
+    if (!is_watched_ || has_told_) return;
+    has_told_ = true;
   }
   for (int i = 0; i < context_->size; i++) {
     if (i == context_->rank) continue;
     try {
-      const auto buffer = context_->createUnboundBuffer(&why, sizeof why);
+      const auto buffer = context_->createUnboundBuffer(&lost_rank, sizeof lost_rank);
       buffer->send(i, kWatchSlot);
-      buffer->waitSend(nullptr, kFarewell);
+      buffer->waitSend(nullptr, kTellTimeout);
     } catch (const std::exception&) {
       // It has left already.
     }
@@ -289,14 +289,14 @@ void GlooGroup::Watch(std::function<void(int rank)> lost) {
   for (int i = 0; i < context_->size; i++) {
     if (i == context_->rank) continue;
     threads_.emplace_back([this, i, lost] {
-      int32_t why = i;
+      int32_t lost_rank = i;
       try {
-        const auto buffer = context_->createUnboundBuffer(&why, sizeof why);
+        const auto buffer = context_->createUnboundBuffer(&lost_rank, sizeof lost_rank);
         buffer->recv(i, kWatchSlot);
         buffer->waitRecv(nullptr, kForever);
-        if (why == kLeaves) return;
+        if (lost_rank == kLeaves) return;
         // It says which rank it lost; this one is there.
-        if (why < 0 || why >= context_->size || why == context_->rank) why = i;
+        if (lost_rank < 0 || lost_rank >= context_->size || lost_rank == context_->rank) lost_rank = i;
       } catch (const std::exception& error) {
         // Ended by this rank itself.
         if (Contains(error.what(), "Application timeout")) return;
@@ -305,7 +305,7 @@ void GlooGroup::Watch(std::function<void(int rank)> lost) {
         std::lock_guard<std::mutex> held(lock_);
         if (is_closing_ || is_broken_) return;
       }
-      lost(why);
+      lost(lost_rank);
     });
   }
 }
@@ -327,7 +327,7 @@ void GlooGroup::Break(std::chrono::steady_clock::time_point when) {
     broken_by_ = "rank " + std::to_string(lost_) + " of the group has ended, or has closed its connections after an error of its own";
     broken_reason_ = "connection";
   }
-  SayWhy(lost_);
+  TellOthers(lost_);
   context_->Abort();
 }
 
@@ -344,8 +344,8 @@ void GlooGroup::Close(bool is_clean) {
     }
   }
   changed_.notify_all();
-  if (lost >= 0) SayWhy(lost);
-  else if (is_clean) SayWhy(kLeaves);
+  if (lost >= 0) TellOthers(lost);
+  else if (is_clean) TellOthers(kLeaves);
   context_->Abort();
   if (thread_.joinable()) thread_.join();
   for (std::thread& thread : threads_) thread.join();

@@ -29,8 +29,8 @@ class GlooGroup : public Group {
   void Execute(Work& work);
   void Compare(Work& work);
   void Fail(Work& work, const std::string& message);
-  // Tells the watches of the others, once, which rank this one ends for, or that it leaves.
-  void SayWhy(int32_t why);
+  // Sends to the other ranks, once, which rank this one lost, or that it leaves.
+  void TellOthers(int32_t lost_rank);
 
   const std::shared_ptr<Context> context_;
   // Of the base's state, too.
@@ -40,7 +40,7 @@ class GlooGroup : public Group {
   std::thread thread_;
   int running_ = 0;
   bool is_watched_ = false;
-  bool has_said_ = false;
+  bool has_told_ = false;
 };
 
 }  // namespace dxtensor::distributed

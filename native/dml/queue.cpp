@@ -496,12 +496,19 @@ void Queue::ReopenList() {
   recorder_.Begin(lists_.Open());
 }
 
+namespace {
+
+// The sender writes nothing more after this scope.
+struct AbandonAtEnd {
+  Relay& relay;
+  ~AbandonAtEnd() { relay.Abandon(); }
+};
+
+}  // namespace
+
 // Later work waits meanwhile: it may use what comes.
 void Queue::Receive(const ReceiveWork& work) {
-  struct Leave {
-    Relay& relay;
-    ~Leave() { relay.Abandon(); }
-  } leave{*work.relay};
+  const AbandonAtEnd abandon{*work.relay};
   Await(*work.relay);
   recorder_.CopyIn(work.host, work.host_offset, work.to, work.size);
   counters_.uploads.AddAlone();
@@ -543,10 +550,7 @@ void Queue::Send(Task& task) {
 
 // Other work that was begun before continues; what follows comes after this.
 void Queue::Land(const ReceiveWork& work) {
-  struct Leave {
-    Relay& relay;
-    ~Leave() { relay.Abandon(); }
-  } leave{*work.relay};
+  const AbandonAtEnd abandon{*work.relay};
   Await(*work.relay);
   CopyLane& lane = Lane(incoming_);
   const uint64_t after = work.free_before ? work.free_before->value_before : timeline_.submitted();

@@ -34,7 +34,8 @@ class Recording {
   }
   Program& program() const { return program_; }
   size_t parts() const { return lists_[0].parts.size(); }
-  // Whether the memory that it was recorded over is the pool's yet. Its lists hold that memory; others that are recorded need the pool's.
+  // Whether the pool still has the memory that this was recorded over. Replays keep that memory alive; a list that is recorded again reads
+  // the pool's.
   bool IsBackedBy(const HeapPool& pool) const;
   // All steps, into a list that another one records.
   void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }

@@ -6,7 +6,7 @@
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { graphsOf } from "./format/limits.ts";
-import type { AttributeMessage, GraphMessage, NodeMessage } from "./format/proto.ts";
+import { emptyAttribute, type AttributeMessage, type GraphMessage, type NodeMessage } from "./format/proto.ts";
 import { Constant, type Value } from "./format/value.ts";
 
 export const BLOCKED = "com.microsoft.nchwc";
@@ -19,23 +19,7 @@ const intOf = (node: NodeMessage, name: string, missing: number): number => {
   return found === undefined || found.reference !== "" ? missing : Number(found.i);
 };
 
-const int = (name: string, v: number): AttributeMessage => ({
-  name,
-  reference: "",
-  type: INT,
-  f: 0,
-  i: BigInt(v),
-  s: new Uint8Array(),
-  t: null,
-  g: null,
-  sparse: null,
-  floats: [],
-  ints: [],
-  strings: [],
-  tensors: [],
-  graphs: [],
-  typeProto: null,
-});
+const int = (name: string, v: number): AttributeMessage => ({ ...emptyAttribute(), name, type: INT, i: BigInt(v) });
 
 /** Whether the channels that a convolution reads are in blocks, too: not those of few channels, nor those of a depthwise one. */
 const readsBlocks = ([outputs, inputs]: Shape, groups: number, block: number): boolean =>

@@ -16,7 +16,7 @@ export interface Shipment {
   readonly freeBefore: number;
 }
 
-/** What is on its way at once: the host's memory holds it. */
+/** Bytes that are sent before any is waited for: they need as much of the host's memory. */
 const ROUND = 64 * 2 ** 20;
 
 /** Whether exchange() can be used between these devices. */

@@ -173,24 +173,26 @@ function attributeField(tag: number, a: AttributeMessage, reader: WireReader): v
   else if (tag === 22) a.sparse = readSparse(reader);
 }
 
-const readAttribute = (reader: WireReader): AttributeMessage =>
-  reader.message(attributeField, {
-    name: "",
-    reference: "",
-    type: 0,
-    f: 0,
-    i: 0n,
-    s: emptyBytes,
-    t: null,
-    g: null,
-    sparse: null,
-    floats: [],
-    ints: [],
-    strings: [],
-    tensors: [],
-    graphs: [],
-    typeProto: null,
-  });
+/** @internal An attribute without name and value. */
+export const emptyAttribute = (): AttributeMessage => ({
+  name: "",
+  reference: "",
+  type: 0,
+  f: 0,
+  i: 0n,
+  s: emptyBytes,
+  t: null,
+  g: null,
+  sparse: null,
+  floats: [],
+  ints: [],
+  strings: [],
+  tensors: [],
+  graphs: [],
+  typeProto: null,
+});
+
+const readAttribute = (reader: WireReader): AttributeMessage => reader.message(attributeField, emptyAttribute());
 
 function nodeField(tag: number, n: NodeMessage, reader: WireReader): void {
   if (tag === 1) n.inputs.push(reader.text());

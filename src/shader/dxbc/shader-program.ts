@@ -76,7 +76,7 @@ export class ShaderProgram {
     return this.#source !== null;
   }
 
-  /** Gives a later shader the function that makes it again: once it is compiled it holds none, which may hold a whole graph. */
+  /** Sets the function that builds the shader, unless its code is there: such a function may keep a whole graph alive. */
   later(make: () => Shader): this {
     if (this.#source === null) this.#make = make;
     return this;
