@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { isWhole } from "../share.ts";
 
-const SIZES = isWhole ? 2000 : 150;
+const SIZES = isWhole ? 2000 : 80;
 
 it.each(["ordinary", "dynamic"])(
   `${SIZES} batch sizes through an %s compiled step grow by less than 500 MB of resident memory`,
