@@ -7,7 +7,8 @@ const MAX_EXPONENT = 8;
 
 export class Alignment {
   readonly #builder: Builder;
-  readonly #known = new Map<Value, number>();
+  /** By the value's id; leaves have none. */
+  readonly #known: (number | undefined)[] = [];
 
   constructor(builder: Builder) {
     this.#builder = builder;
@@ -15,7 +16,7 @@ export class Alignment {
 
   /** The index of a loop. */
   ofLoop(index: Value, start: Value, step: Value): void {
-    this.#known.set(index, Math.min(this.of(start), this.of(step)));
+    this.#known[index.id] = Math.min(this.of(start), this.of(step));
   }
 
   /** The exponent of the largest power of two that is known to divide a value; MAX_EXPONENT at most. */
@@ -23,16 +24,16 @@ export class Alignment {
     const n = constantOf(v);
     if (n !== null) return n === 0 ? MAX_EXPONENT : Math.min(MAX_EXPONENT, 31 - Math.clz32(n & -n));
     if (v.leaf !== null) return 0;
-    let known = this.#known.get(v);
-    if (known === undefined) this.#known.set(v, (known = Math.max(0, Math.min(MAX_EXPONENT, this.#made(v)))));
-    return known;
+    return (this.#known[v.id] ??= Math.max(0, Math.min(MAX_EXPONENT, this.#made(v))));
   }
 
   #made(v: Value): number {
-    const made = this.#builder.made.get(v);
+    const made = this.#builder.madeBy(v);
     if (made === undefined) return 0;
-    const [a, b] = made.args.slice(-2).map((x) => this.of(x)) as [number, number];
-    const by = constantOf(made.args.at(-1)!);
+    const { args } = made;
+    const [x, y] = [args.at(-2) ?? args[0]!, args.at(-1)!];
+    const [a, b] = [this.of(x), this.of(y)];
+    const by = constantOf(y);
     switch (made.name) {
       case "add.u32":
       case "sub.u32":

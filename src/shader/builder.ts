@@ -1,5 +1,6 @@
 /** Makes blocks of statements; folds constants and gives equal expressions one value where one of them has been computed already. */
-import { constantOf, type Block, type Leaf, type Statement, type Uniform, type Value, type Variable } from "./ir.ts";
+import { constantOf, type Block, type Leaf, type Operate, type Statement, type Uniform, type Value, type Variable } from "./ir.ts";
+import { KnownOperations } from "./known-operations.ts";
 import { bitsOfFloat, operation, type OperationName, type Scalar } from "./operations.ts";
 
 const isPower = (n: number): boolean => n > 0 && (n & (n - 1)) === 0;
@@ -7,15 +8,33 @@ const isPower = (n: number): boolean => n > 0 && (n & (n - 1)) === 0;
 export class Builder {
   #ids = 0;
   #variables = 0;
-  readonly #leaves = new Map<string, Value>();
+  readonly #constants: { readonly [T in Scalar]: Map<number, Value> } = { f32: new Map(), i32: new Map(), u32: new Map(), bool: new Map() };
+  readonly #indices = new Map<string, Value>();
+  readonly #uniforms = new Map<string, Value>();
   /** Blocks under construction, innermost last, with what each has computed. */
-  readonly #open: { statements: Statement[]; known: Map<string, Value> }[] = [{ statements: [], known: new Map() }];
-
-  /** What operations made their results of. */
-  readonly made = new Map<Value, { readonly name: OperationName; readonly args: readonly Value[] }>();
+  readonly #open: { readonly statements: Statement[]; readonly known: Map<string, Value> }[] = [{ statements: [], known: new Map() }];
+  #statements = this.#open[0]!.statements;
+  /** What the open blocks have computed by operations. */
+  readonly #operations = new KnownOperations();
+  /** By the result's id. */
+  readonly #made: (Operate | undefined)[] = [];
 
   value(type: Scalar, leaf: Leaf | null = null): Value {
     return { id: this.#ids++, type, leaf };
+  }
+
+  /** Ids of values are less, and of variables. */
+  get values(): number {
+    return this.#ids;
+  }
+  get variables(): number {
+    return this.#variables;
+  }
+
+  /** The operation that made a value. */
+  madeBy(v: Value): Operate | undefined {
+    const made = this.#made[v.id];
+    return made?.result === v ? made : undefined;
   }
 
   variable(type: Scalar): Variable {
@@ -24,28 +43,30 @@ export class Builder {
 
   #refuse: (() => never) | null = null;
 
-  #leaf(key: string, type: Scalar, leaf: Leaf): Value {
-    let v = this.#leaves.get(key);
-    if (v === undefined) this.#leaves.set(key, (v = this.value(type, leaf)));
+  #leaf<K>(of: Map<K, Value>, key: K, type: Scalar, leaf: Leaf): Value {
+    let v = of.get(key);
+    if (v === undefined) of.set(key, (v = this.value(type, leaf)));
     return v;
   }
 
   constant(type: Scalar, number: number): Value {
     const n = type === "f32" ? Math.fround(number) : type === "u32" ? number >>> 0 : type === "i32" ? number | 0 : Number(number !== 0);
-    return this.#leaf(`${type}${type === "f32" ? `#${bitsOfFloat(n)}` : n}`, type, { kind: "constant", number: n });
+    const known = this.#constants[type];
+    const key = type === "f32" ? bitsOfFloat(n) : n;
+    return known.get(key) ?? this.#leaf(known, key, type, { kind: "constant", number: n });
   }
 
   index(kind: "local" | "groupX" | "groupY"): Value {
-    return this.#leaf(kind, "u32", { kind });
+    return this.#leaf(this.#indices, kind, "u32", { kind });
   }
 
   uniform(uniform: Uniform): Value {
-    return this.#leaf(`uniform ${uniform.name}`, uniform.type, { kind: "uniform", uniform });
+    return this.#leaf(this.#uniforms, uniform.name, uniform.type, { kind: "uniform", uniform });
   }
 
   /** The uniforms that were asked for. */
   get uniforms(): Uniform[] {
-    return [...this.#leaves.values()].flatMap((v) => (v.leaf?.kind === "uniform" ? [v.leaf.uniform] : []));
+    return [...this.#uniforms.values()].flatMap((v) => (v.leaf?.kind === "uniform" ? [v.leaf.uniform] : []));
   }
 
   /** From now on nothing is added: refuse is called, and throws. */
@@ -55,18 +76,23 @@ export class Builder {
 
   add<S extends Statement>(s: S): S {
     this.#refuse?.();
-    this.#open.at(-1)!.statements.push(s);
+    this.#statements.push(s);
     return s;
   }
 
   /** What `fill` adds, as a block of its own. */
   block(fill: () => void): Block {
     const open = { statements: [] as Statement[], known: new Map<string, Value>() };
+    const around = this.#statements;
+    const known = this.#operations.size;
     this.#open.push(open);
+    this.#statements = open.statements;
     try {
       fill();
     } finally {
       this.#open.pop();
+      this.#statements = around;
+      this.#operations.shrink(known);
     }
     return open.statements;
   }
@@ -93,19 +119,22 @@ export class Builder {
   operate(name: OperationName, ...args: readonly Value[]): Value {
     const simple = this.#simplified(name, args);
     if (simple !== null) return simple;
-    return this.once(`${name} ${args.map((a) => a.id).join(" ")}`, () => {
-      const result = this.value(operation(name).result);
-      this.made.set(result, { name, args });
-      this.add({ kind: "operate", name, args, result });
-      return result;
-    });
+    const known = this.#operations.find(name, args);
+    if (known !== null) return known.result;
+    const made = this.add<Operate>({ kind: "operate", name, args, result: this.value(operation(name).result) });
+    this.#made[made.result.id] = made;
+    this.#operations.add(made);
+    return made.result;
   }
 
   #simplified(name: OperationName, args: readonly Value[]): Value | null {
-    const { apply, result } = operation(name);
-    const [a, b, c] = args.map(constantOf);
-    if (args.every((v) => v.leaf?.kind === "constant")) return this.constant(result, apply(a!, b ?? 0, c ?? 0));
     const [x, y, z] = args;
+    let constants = 0;
+    for (let i = 0; i < args.length; i++) if (args[i]!.leaf?.kind === "constant") constants++;
+    if (constants === 0) return args.length === 3 && y === z && name.startsWith("select.") ? y! : null;
+    const { apply, result } = operation(name);
+    const [a, b, c] = [x, y, z].map((v) => (v === undefined ? null : constantOf(v)));
+    if (constants === args.length) return this.constant(result, apply(a!, b ?? 0, c ?? 0));
     switch (name) {
       case "add.u32":
       case "add.i32":

@@ -32,7 +32,7 @@ export function roundedHalf(b: Builder, x: Value): Value {
 function isHalf(b: Builder, x: Value): boolean {
   const n = constantOf(x);
   if (n !== null) return Object.is(floatOfHalf(halfOfFloat(n)), n);
-  const made = b.made.get(x);
+  const made = b.madeBy(x);
   if (made === undefined) return false;
   switch (made.name) {
     case "half.to.f32":

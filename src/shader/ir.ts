@@ -178,12 +178,16 @@ export interface Shader {
   readonly body: Block;
 }
 
+const NO_BLOCKS: readonly Block[] = [];
+
 /** The blocks inside a statement. */
 export function blocksOf(s: Statement): readonly Block[] {
   if (s.kind === "if") return [s.body, s.otherwise];
   if (s.kind === "for") return [s.body];
-  return s.kind === "while" ? [s.head, s.body] : [];
+  return s.kind === "while" ? [s.head, s.body] : NO_BLOCKS;
 }
+
+const NO_VALUES: readonly Value[] = [];
 
 /** The values that a statement itself reads. */
 export function readsOf(s: Statement): readonly Value[] {
@@ -210,7 +214,7 @@ export function readsOf(s: Statement): readonly Value[] {
     case "barrier":
     case "break":
     case "continue":
-      return [];
+      return NO_VALUES;
     default:
       return s satisfies never;
   }
@@ -221,15 +225,16 @@ export function makesOf(s: Statement): readonly Value[] {
   if (s.kind === "load") return s.results;
   if (s.kind === "operate" || s.kind === "get") return [s.result];
   if (s.kind === "for") return [s.index];
-  return s.kind === "atomic" && s.result !== null ? [s.result] : [];
+  return s.kind === "atomic" && s.result !== null ? [s.result] : NO_VALUES;
 }
 
 /** Every statement, those inside others after them. */
-export function* allStatements(block: Block): Generator<Statement> {
+export function allStatements(block: Block, found: Statement[] = []): readonly Statement[] {
   for (const s of block) {
-    yield s;
-    for (const inner of blocksOf(s)) yield* allStatements(inner);
+    found.push(s);
+    for (const inner of blocksOf(s)) allStatements(inner, found);
   }
+  return found;
 }
 
 export const constantOf = (v: Value): number | null => (v.leaf?.kind === "constant" ? v.leaf.number : null);

@@ -24,33 +24,39 @@ const MAX_UNROLLED = 2 ** 16;
 
 export class Rewriter {
   readonly builder: Builder;
-  readonly #values = new Map<Value, Value>();
-  readonly #variables = new Map<Variable, Variable>();
+  /** By the old value's id; leaves have none. */
+  readonly #values: Value[] = [];
+  /** By the old variable's id. */
+  readonly #variables: (Variable | undefined)[] = [];
 
   constructor(builder: Builder) {
     this.builder = builder;
   }
 
   value(v: Value): Value {
-    if (v.leaf === null) return this.#values.get(v)!;
     const { leaf } = v;
+    if (leaf === null) return this.#values[v.id]!;
     if (leaf.kind === "constant") return this.builder.constant(v.type, leaf.number);
     return leaf.kind === "uniform" ? this.builder.uniform(leaf.uniform) : this.builder.index(leaf.kind);
   }
 
   set(old: Value, now: Value): void {
-    this.#values.set(old, now);
+    this.#values[old.id] = now;
   }
 
   redefine(old: Value): Value {
     const now = this.builder.value(old.type);
-    this.#values.set(old, now);
+    this.#values[old.id] = now;
     return now;
   }
 
   variable(v: Variable): Variable {
-    let now = this.#variables.get(v);
-    if (now === undefined) this.#variables.set(v, (now = this.builder.variable(v.type)));
+    return (this.#variables[v.id] ??= this.builder.variable(v.type));
+  }
+
+  #all(values: readonly Value[]): Value[] {
+    const now: Value[] = [];
+    for (let i = 0; i < values.length; i++) now.push(this.value(values[i]!));
     return now;
   }
 
@@ -64,50 +70,50 @@ export class Rewriter {
 
   statement(s: Statement): void {
     const b = this.builder;
-    const of = (v: Value): Value => this.value(v);
     switch (s.kind) {
       case "operate":
-        this.set(s.result, b.operate(s.name, ...s.args.map(of)));
+        this.set(s.result, b.operate(s.name, ...this.#all(s.args)));
         return;
       case "load": {
         const { memory } = s;
+        const at = this.value(s.at);
         const make = (): Value[] => {
           const results = s.results.map((v) => b.value(v.type));
-          b.add({ ...s, at: of(s.at), results });
+          b.add({ ...s, at, results });
           return results;
         };
         const isConstant = memory.kind === "buffer" && !memory.isWritable && s.results.length === 1;
         const made = isConstant
-          ? [b.once(`load ${memory.slot} ${of(s.at).id} ${s.raw} ${s.checked} ${s.results[0]!.type}`, () => make()[0]!)]
+          ? [b.once(`load ${memory.slot} ${at.id} ${s.raw} ${s.checked} ${s.results[0]!.type}`, () => make()[0]!)]
           : make();
         s.results.forEach((v, i) => this.set(v, made[i]!));
         return;
       }
       case "store":
-        b.add({ ...s, at: of(s.at), values: s.values.map(of) });
+        b.add({ ...s, at: this.value(s.at), values: this.#all(s.values) });
         return;
       case "atomic":
         b.add({
           ...s,
-          at: of(s.at),
-          value: of(s.value),
-          expected: s.expected === null ? null : of(s.expected),
+          at: this.value(s.at),
+          value: this.value(s.value),
+          expected: s.expected === null ? null : this.value(s.expected),
           result: s.result === null ? null : this.redefine(s.result),
         });
         return;
       case "declare":
         // Declared again in each trip of an unrolled loop.
-        this.#variables.delete(s.variable);
-        b.add({ kind: "declare", variable: this.variable(s.variable), value: of(s.value) });
+        this.#variables[s.variable.id] = undefined;
+        b.add({ kind: "declare", variable: this.variable(s.variable), value: this.value(s.value) });
         return;
       case "get":
         b.add({ kind: "get", variable: this.variable(s.variable), result: this.redefine(s.result) });
         return;
       case "assign":
-        b.add({ kind: "assign", variable: this.variable(s.variable), value: of(s.value) });
+        b.add({ kind: "assign", variable: this.variable(s.variable), value: this.value(s.value) });
         return;
       case "if": {
-        const condition = of(s.condition);
+        const condition = this.value(s.condition);
         const known = constantOf(condition);
         if (known !== null) this.visitBlock(known === 0 ? s.otherwise : s.body);
         else b.add({ ...s, condition, body: this.inside(s.body), otherwise: this.inside(s.otherwise) });
@@ -120,13 +126,13 @@ export class Rewriter {
         let condition: Value | null = null;
         const head = b.block(() => {
           this.visitBlock(s.head);
-          condition = of(s.condition);
+          condition = this.value(s.condition);
         });
         b.add({ ...s, head, condition: condition!, body: this.inside(s.body) });
         return;
       }
       case "print":
-        b.add({ ...s, values: s.values.map(of) });
+        b.add({ ...s, values: this.#all(s.values) });
         return;
       case "barrier":
       case "break":
@@ -183,38 +189,53 @@ function jumps(block: Block): boolean {
   return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (jumps(s.body) || jumps(s.otherwise))));
 }
 
-/** Without operations, loads and variables that nothing depends on. */
-function withoutDead(body: Block): Block {
-  const live = new Set<Value>();
-  const read = new Set<Variable>();
+/** Without operations, loads and variables that nothing depends on. visit: is called for each statement that is left. */
+function withoutDead({ statements: body, values, variables }: Builder, visit: (s: Statement) => void): Block {
+  const live = new Uint8Array(values);
+  const read = new Uint8Array(variables);
   const isKept = (s: Statement): boolean => {
-    if (s.kind === "operate" || s.kind === "get") return live.has(s.result);
-    if (s.kind === "load") return s.results.some((v) => live.has(v));
-    return s.kind === "declare" || s.kind === "assign" ? read.has(s.variable) : true;
+    if (s.kind === "operate" || s.kind === "get") return live[s.result.id] !== 0;
+    if (s.kind === "load") return s.results.some((v) => live[v.id] !== 0);
+    return s.kind === "declare" || s.kind === "assign" ? read[s.variable.id] !== 0 : true;
   };
   // What a loop reads may be computed later in it, so until nothing more is found.
-  const statements = [...allStatements(body)].toReversed();
-  for (let before = -1; before !== live.size + read.size;) {
-    before = live.size + read.size;
-    for (const s of statements) {
-      if (!isKept(s)) continue;
-      for (const v of readsOf(s)) live.add(v);
-      if (s.kind === "get") read.add(s.variable);
+  let left = allStatements(body);
+  for (let found = true; found;) {
+    found = false;
+    const others: Statement[] = [];
+    for (let i = left.length - 1; i >= 0; i--) {
+      const s = left[i]!;
+      if (!isKept(s)) {
+        others.push(s);
+        continue;
+      }
+      for (const v of readsOf(s)) live[v.id] = 1;
+      if (s.kind === "get") read[s.variable.id] = 1;
+      found = true;
     }
+    left = others.reverse();
   }
-  const prune = (block: Block): Block =>
-    block.flatMap((s): Statement[] => {
-      if (!isKept(s)) return [];
-      if (s.kind === "if") {
-        const [then, otherwise] = [prune(s.body), prune(s.otherwise)];
-        return then.length + otherwise.length === 0 ? [] : [{ ...s, body: then, otherwise }];
-      }
-      if (s.kind === "for") {
-        const inner = prune(s.body);
-        return inner.length === 0 ? [] : [{ ...s, body: inner }];
-      }
-      return [s.kind === "while" ? { ...s, head: prune(s.head), body: prune(s.body) } : s];
-    });
+  const pruned = (s: Statement): Statement | null => {
+    if (s.kind === "if") {
+      const [then, otherwise] = [prune(s.body), prune(s.otherwise)];
+      return then.length + otherwise.length === 0 ? null : { ...s, body: then, otherwise };
+    }
+    if (s.kind === "for") {
+      const inner = prune(s.body);
+      return inner.length === 0 ? null : { ...s, body: inner };
+    }
+    return s.kind === "while" ? { ...s, head: prune(s.head), body: prune(s.body) } : s;
+  };
+  const prune = (block: Block): Block => {
+    const kept: Statement[] = [];
+    for (const s of block) {
+      const left = isKept(s) ? pruned(s) : null;
+      if (left === null) continue;
+      kept.push(left);
+      visit(left);
+    }
+    return kept;
+  };
   return prune(body);
 }
 
@@ -222,15 +243,14 @@ function withoutDead(body: Block): Block {
 export function rewrite(shader: Shader, make: (builder: Builder) => Rewriter): Shader {
   const builder = new Builder();
   make(builder).visitBlock(shader.body);
-  const body = withoutDead(builder.statements);
   const used = new Set<string>();
   const note = (v: Value): void => {
-    if (v.leaf?.kind === "uniform") used.add(v.leaf.uniform.name);
+    if (v.leaf !== null && v.leaf.kind === "uniform") used.add(v.leaf.uniform.name);
   };
-  for (const s of allStatements(body)) {
-    readsOf(s).forEach(note);
-    if ("memory" in s && s.memory.kind === "buffer" && !s.raw) note(s.memory.size);
-  }
+  const body = withoutDead(builder, (s) => {
+    for (const v of readsOf(s)) note(v);
+    if ((s.kind === "load" || s.kind === "store" || s.kind === "atomic") && s.memory.kind === "buffer" && !s.raw) note(s.memory.size);
+  });
   return {
     ...shader,
     body,

@@ -51,7 +51,7 @@ function quotient(b: Builder, v: Value, shift: number): Value | null {
   const n = constantOf(v);
   if (n !== null) return n % 2 ** shift === 0 ? b.constant("u32", n / 2 ** shift) : null;
   if (shift === 0) return v;
-  const made = b.made.get(v);
+  const made = b.madeBy(v);
   if (made === undefined) return null;
   const [x, y] = made.args as readonly [Value, Value];
   const by = made.args.length === 2 ? constantOf(y) : null;

@@ -1,12 +1,23 @@
 /** The language's rules that no method sees: types, values that are visible where they are read, barriers that all threads reach. */
 import { ShaderError } from "../core/errors.ts";
-import { blocksOf, makesOf, readsOf, typeOfElement, type Block, type Shader, type Statement, type Value, type Variable } from "./ir.ts";
+import {
+  blocksOf,
+  makesOf,
+  readsOf,
+  typeOfElement,
+  type Barrier,
+  type Block,
+  type Shader,
+  type Statement,
+  type Value,
+  type Variable,
+} from "./ir.ts";
 import { operation, type Scalar } from "./operations.ts";
 
 /** Throws a ShaderError for the first rule that is broken. */
 export function verifyShader(shader: Shader): void {
   const check = new Verifier(shader.name);
-  check.block(shader.body, new Set());
+  check.block(shader.body);
   new Uniformity(shader).check();
 }
 
@@ -16,6 +27,10 @@ class Verifier {
   readonly #name: string;
   /** Statements around the one that is looked at, for its source line. */
   #source = "";
+  /** By the values' ids. */
+  readonly #isVisible: boolean[] = [];
+  /** The values that are visible, those of the innermost block last. */
+  readonly #visible: Value[] = [];
 
   constructor(name: string) {
     this.#name = name;
@@ -25,33 +40,60 @@ class Verifier {
     throw new ShaderError(this.#name, problem, this.#source);
   }
 
-  block(block: Block, visible: ReadonlySet<number>): Set<number> {
-    const known = new Set(visible);
+  block(block: Block): void {
+    this.#inside(() => this.#statements(block));
+  }
+
+  /** What becomes visible in fn is so in it only. */
+  #inside(fn: () => void): void {
+    const before = this.#visible.length;
+    fn();
+    while (this.#visible.length > before) this.#isVisible[this.#visible.pop()!.id] = false;
+  }
+
+  #show(v: Value): void {
+    if (this.#isVisible[v.id] === true) return;
+    this.#isVisible[v.id] = true;
+    this.#visible.push(v);
+  }
+
+  #statements(block: Block): void {
     for (const s of block) {
       if (sourceOf(s) !== "") this.#source = sourceOf(s);
       if (s.kind === "while") {
-        const after = this.block(s.head, known);
-        this.#see(s.condition, after, "bool");
-        this.block(s.body, after);
+        this.#inside(() => {
+          this.#statements(s.head);
+          this.#see(s.condition);
+          this.#requireType(s.condition, "bool");
+          this.block(s.body);
+        });
         continue;
       }
-      for (const v of readsOf(s)) this.#see(v, known);
+      for (const v of readsOf(s)) this.#see(v);
       this.#types(s);
-      const made = makesOf(s);
-      for (const inner of blocksOf(s)) this.block(inner, s.kind === "for" ? new Set([...known, s.index.id]) : known);
-      if (s.kind !== "for") for (const v of made) known.add(v.id);
+      if (s.kind === "for")
+        this.#inside(() => {
+          this.#show(s.index);
+          this.#statements(s.body);
+        });
+      else {
+        for (const inner of blocksOf(s)) this.block(inner);
+        for (const v of makesOf(s)) this.#show(v);
+      }
     }
-    return known;
   }
 
-  #see(v: Value, known: ReadonlySet<number>, type?: Scalar): void {
-    if (v.leaf === null && !known.has(v.id))
+  #see(v: Value): void {
+    if (v.leaf === null && this.#isVisible[v.id] !== true)
       this.#refuse("a value is used outside of the part (if, for, while) that computed it: keep it in a variable made before that part");
-    if (type !== undefined && v.type !== type) this.#refuse(`expected a value of ${type}, received one of ${v.type}`);
+  }
+
+  #requireType(v: Value, type: Scalar): void {
+    if (v.type !== type) this.#refuse(`expected a value of ${type}, received one of ${v.type}`);
   }
 
   #types(s: Statement): void {
-    const requireType = (v: Value, type: Scalar): void => this.#see(v, new Set([v.id]), type);
+    const requireType = (v: Value, type: Scalar): void => this.#requireType(v, type);
     switch (s.kind) {
       case "operate": {
         const { args, result } = operation(s.name);
@@ -101,10 +143,12 @@ class Verifier {
 /** Which values are the same in all threads of a group, and whether all threads reach each barrier. */
 class Uniformity {
   readonly #shader: Shader;
-  readonly #varying = new Set<Value>();
-  readonly #varyingVariables = new Set<Variable>();
+  /** By the ids of values and variables. */
+  readonly #varying: boolean[] = [];
+  readonly #varyingVariables: boolean[] = [];
   #changed = true;
-  #reports = false;
+  /** The first barrier that not all threads reach. */
+  #missed: Barrier | null = null;
 
   constructor(shader: Shader) {
     this.#shader = shader;
@@ -113,20 +157,30 @@ class Uniformity {
   check(): void {
     while (this.#changed) {
       this.#changed = false;
+      this.#missed = null;
       this.#block(this.#shader.body, true);
     }
-    this.#reports = true;
-    this.#block(this.#shader.body, true);
+    if (this.#missed === null) return;
+    throw new ShaderError(
+      this.#shader.name,
+      "not all threads of a group reach this barrier: the conditions around it differ between threads",
+      this.#missed.source,
+    );
   }
 
   #isUniform(v: Value): boolean {
-    return v.leaf === null ? !this.#varying.has(v) : v.leaf.kind !== "local";
+    return v.leaf === null ? this.#varying[v.id] !== true : v.leaf.kind !== "local";
   }
 
-  #mark<T>(set: Set<T>, x: T): void {
-    if (set.has(x)) return;
-    set.add(x);
+  #mark(list: boolean[], { id }: Value | Variable): void {
+    if (list[id] === true) return;
+    list[id] = true;
     this.#changed = true;
+  }
+
+  #isVarying(s: Statement): boolean {
+    for (const v of readsOf(s)) if (!this.#isUniform(v)) return true;
+    return false;
   }
 
   /** `together`: all threads run it at once. Gives whether they still do afterwards: not where some have left a loop. */
@@ -137,7 +191,7 @@ class Uniformity {
   }
 
   #statement(s: Statement, together: boolean): boolean {
-    const isVarying = readsOf(s).some((v) => !this.#isUniform(v));
+    const isVarying = this.#isVarying(s);
     switch (s.kind) {
       case "operate":
         if (isVarying) this.#mark(this.#varying, s.result);
@@ -149,7 +203,7 @@ class Uniformity {
         if (s.result !== null) this.#mark(this.#varying, s.result);
         return together;
       case "get":
-        if (this.#varyingVariables.has(s.variable)) this.#mark(this.#varying, s.result);
+        if (this.#varyingVariables[s.variable.id] === true) this.#mark(this.#varying, s.result);
         return together;
       case "declare":
       case "assign":
@@ -164,20 +218,14 @@ class Uniformity {
       case "for":
       case "while": {
         const head = s.kind === "while" ? this.#block(s.head, together) : together;
-        let inside = head && !isVarying;
         // A thread that left in one trip is missing in the next.
-        if (inside && !this.#stays(s.body)) inside = false;
-        if (s.kind === "for" && (isVarying || !inside)) this.#mark(this.#varying, s.index);
-        this.#block(s.body, inside);
+        if (head && !isVarying && this.#stays(s.body)) return together;
+        if (s.kind === "for") this.#mark(this.#varying, s.index);
+        this.#block(s.body, false);
         return together;
       }
       case "barrier":
-        if (this.#reports && !together)
-          throw new ShaderError(
-            this.#shader.name,
-            "not all threads of a group reach this barrier: the conditions around it differ between threads",
-            s.source,
-          );
+        if (!together) this.#missed ??= s;
         return together;
       case "store":
       case "print":
@@ -192,10 +240,10 @@ class Uniformity {
 
   /** Whether all threads that begin the body of a loop also come to its end together, or leave together. */
   #stays(body: Block): boolean {
-    const reports = this.#reports;
-    this.#reports = false;
+    const missed = this.#missed;
     const stays = this.#block(body, true);
-    this.#reports = reports;
+    // Otherwise the body is looked at again, as not all threads run it.
+    if (!stays) this.#missed = missed;
     return stays;
   }
 }

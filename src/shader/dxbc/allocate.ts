@@ -1,5 +1,5 @@
 /** Assigns physical registers to virtual ones: linear scan over the instructions, components of one register after the other. */
-import { registersRead, registersWritten, type Instruction, type Register } from "./instructions.ts";
+import { eachRegisterRead, eachRegisterWritten, type Instruction, type Register } from "./instructions.ts";
 
 /** Loops as [first, last] instruction. */
 function loopsOf(code: readonly Instruction[]): [number, number][] {
@@ -12,63 +12,89 @@ function loopsOf(code: readonly Instruction[]): [number, number][] {
   return loops;
 }
 
-/** Sets start and end of every register; what a loop uses and was made before it lives until the loop's end. */
+/** Sets start and end of every register; what a loop uses and was made before it lives until the loop's end. In the order of their starts. */
 function setLifetimes(code: readonly Instruction[], variables: ReadonlySet<Register>): Set<Register> {
   const all = new Set<Register>();
-  const touch = (r: Register, at: number): void => {
+  let at = 0;
+  const touch = (r: Register): void => {
     if (!all.has(r)) {
       all.add(r);
       r.start = at;
     }
     r.end = at;
   };
-  const loops = loopsOf(code);
-  const inside: [number, number][][] = code.map(() => []);
-  for (const loop of loops) for (let i = loop[0]; i <= loop[1]; i++) inside[i]!.push(loop);
-  code.forEach((instruction, at) => {
-    for (const r of registersRead(instruction)) touch(r, at);
-    for (const r of registersWritten(instruction)) touch(r, at);
-  });
-  code.forEach((instruction, at) => {
+  for (; at < code.length; at++) {
+    eachRegisterRead(code[at]!, touch);
+    eachRegisterWritten(code[at]!, touch);
+  }
+  for (const [first, last] of loopsOf(code)) {
     const extend = (r: Register): void => {
-      for (const [first, last] of inside[at]!) if (r.start < first) r.end = Math.max(r.end, last);
+      if (r.start < first && r.end < last) r.end = last;
     };
-    for (const r of registersRead(instruction)) extend(r);
-    for (const r of registersWritten(instruction)) if (variables.has(r)) extend(r);
-  });
+    const extendVariable = (r: Register): void => {
+      if (variables.has(r)) extend(r);
+    };
+    for (let i = first; i <= last; i++) {
+      eachRegisterRead(code[i]!, extend);
+      eachRegisterWritten(code[i]!, extendVariable);
+    }
+  }
   return all;
 }
 
-/** Returns the number of temporary registers. `variables`: registers that are written several times. */
-export function allocate(code: readonly Instruction[], variables: ReadonlySet<Register>): number {
-  const all = setLifetimes(code, variables);
+interface Interval {
+  readonly registers: readonly Register[];
+  readonly start: number;
+  readonly end: number;
+}
+
+function intervalsOf(all: ReadonlySet<Register>): Interval[] {
   const seen = new Set<Register>();
-  const intervals: { registers: readonly Register[]; start: number; end: number }[] = [];
+  const intervals: Interval[] = [];
   for (const r of all) {
     if (seen.has(r)) continue;
-    const registers = r.group ?? [r];
-    for (const each of registers) seen.add(each);
-    const start = Math.min(...registers.map((each) => each.start));
+    if (r.group === null) {
+      intervals.push({ registers: [r], start: r.start, end: r.end });
+      continue;
+    }
+    let [start, end] = [r.start, r.end];
+    for (const each of r.group) {
+      seen.add(each);
+      start = Math.min(start, each.start);
+      end = Math.max(end, each.end);
+    }
     // A wide load does not write over its own address.
-    intervals.push({ registers, start: registers.length > 1 ? start - 0.5 : start, end: Math.max(...registers.map((each) => each.end)) });
+    intervals.push({ registers: r.group, start: r.group.length > 1 ? start - 0.5 : start, end });
   }
-  intervals.sort((a, b) => a.start - b.start);
+  return intervals.sort((a, b) => a.start - b.start);
+}
+
+const COMPONENTS = Array.from({ length: 16 }, (_, bits) => [0, 1, 2, 3].filter((i) => (bits & (1 << i)) !== 0).length);
+
+/** Returns the number of temporary registers. `variables`: registers that are written several times. */
+export function allocate(code: readonly Instruction[], variables: ReadonlySet<Register>): number {
   /** Free components of each temporary register, as bits. */
   const free: number[] = [];
-  let active: typeof intervals = [];
-  for (const interval of intervals) {
-    active = active.filter((a) => {
-      if (a.end > interval.start) return true;
-      for (const r of a.registers) free[r.temp]! |= 1 << r.component;
-      return false;
-    });
+  /** Active intervals, by the instruction of their end. */
+  const ends: Interval[][] = [];
+  /** Those that end before this instruction are free. */
+  let freed = 0;
+  const release = ({ registers }: Interval): void => {
+    for (const r of registers) free[r.temp]! |= 1 << r.component;
+  };
+  /** An interval that ends where it starts: nobody reads it. */
+  let unread: Interval | null = null;
+  for (const interval of intervalsOf(setLifetimes(code, variables))) {
+    if (unread !== null) release(unread);
+    for (; freed <= interval.start; freed++) ends[freed]?.forEach(release);
     const wanted = interval.registers.length;
     let temp = -1;
+    let fewest = 5;
     // The fullest one with enough components left.
-    free.forEach((bits, i) => {
-      const available = countBits(bits);
-      if (available >= wanted && (temp < 0 || available < countBits(free[temp]!))) temp = i;
-    });
+    for (let i = 0; i < free.length; i++) {
+      const available = COMPONENTS[free[i]!]!;
+      if (available >= wanted && available < fewest) [temp, fewest] = [i, available];
+    }
     if (temp < 0) temp = free.push(15) - 1;
     let next = 0;
     for (const r of interval.registers) {
@@ -77,9 +103,8 @@ export function allocate(code: readonly Instruction[], variables: ReadonlySet<Re
       r.component = next;
       free[temp]! &= ~(1 << next);
     }
-    active.push(interval);
+    unread = interval.end < freed ? interval : null;
+    if (unread === null) (ends[interval.end] ??= []).push(interval);
   }
   return free.length;
 }
-
-const countBits = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bits >> 2) & 1) + ((bits >> 3) & 1);

@@ -28,7 +28,7 @@ import { allocate } from "./allocate.ts";
 import { makeContainer } from "./container.ts";
 import type { Instruction, Operand, Register } from "./instructions.ts";
 import { atomicOpcode, NONZERO, PLAIN, preciseFlags, SYNC, type OpcodeName } from "./opcodes.ts";
-import { declaration, declareBuffer, declareConstants, declareInput, declareShared, declareTexels, instructionTokens } from "./tokens.ts";
+import { addInstruction, declaration, declareBuffer, declareConstants, declareInput, declareShared, declareTexels } from "./tokens.ts";
 import { Uses } from "./uses.ts";
 
 /** What a launch needs to know of a compiled shader. */
@@ -81,9 +81,9 @@ export function emitShader(source: Shader, { seesTexels, roundsHalf }: ShaderTra
     ...(emitter.usesLocal ? declareInput("local", 1) : []),
     ...(registers === 0 ? [] : declaration("dcl_temps", registers)),
   ];
-  const body = [...declarations];
-  for (const i of code) for (const token of instructionTokens(i)) body.push(token);
-  const words = [0x50050, body.length + 2, ...body];
+  const words = [0x50050, 0, ...declarations];
+  for (const i of code) addInstruction(words, i);
+  words[1] = words.length;
   const bytes = makeContainer([
     { name: "ISGN", words: [0, 8] },
     { name: "OSGN", words: [0, 8] },
@@ -109,8 +109,11 @@ class Emission {
   usesLocal = false;
   readonly #shader: Shader;
   readonly #uses: Uses;
-  readonly #operands = new Map<Value, Operand>();
-  readonly #registers = new Map<Variable, Register>();
+  /** By the value's id; leaves have none. */
+  readonly #operands: (Operand | undefined)[] = [];
+  /** By the variable's id. */
+  readonly #registers: (Register | undefined)[] = [];
+  readonly #uniforms: ReadonlyMap<string, number>;
   readonly #texels: ReadonlyMap<Memory, number>;
   #ids = 0;
 
@@ -119,6 +122,7 @@ class Emission {
     this.#shader = shader;
     this.#texels = texels;
     this.#uses = new Uses(shader.body);
+    this.#uniforms = new Map(shader.uniforms.map((u, i) => [u.name, i]));
   }
 
   add(opcode: OpcodeName, results: Instruction["results"] = [], operands: readonly Operand[] = [], flags = 0): void {
@@ -132,23 +136,23 @@ class Emission {
 
   #resultRegister(v: Value): Register {
     const register = this.#register();
-    this.#operands.set(v, { kind: "register", register });
+    this.#operands[v.id] = { kind: "register", register };
     return register;
   }
 
   #variable(v: Variable): Register {
-    let r = this.#registers.get(v);
+    let r = this.#registers[v.id];
     if (r === undefined) {
-      this.#registers.set(v, (r = this.#register()));
+      this.#registers[v.id] = r = this.#register();
       this.variables.add(r);
     }
     return r;
   }
 
   #of(v: Value): Operand {
-    const known = this.#operands.get(v);
-    if (known !== undefined) return known;
     const { leaf } = v;
+    const known = leaf === null ? this.#operands[v.id] : undefined;
+    if (known !== undefined) return known;
     const n = constantOf(v);
     if (n !== null) return { kind: "immediate", word: wordOf(v.type, n) };
     if (leaf?.kind === "local") {
@@ -160,7 +164,7 @@ class Emission {
       this.groups |= 1 << component;
       return { kind: "system", type: "group", component };
     }
-    if (leaf?.kind === "uniform") return { kind: "constant", index: this.#shader.uniforms.findIndex((u) => u.name === leaf.uniform.name) };
+    if (leaf?.kind === "uniform") return { kind: "constant", index: this.#uniforms.get(leaf.uniform.name)! };
     throw new TypeError(`${this.#shader.name}: a value is read before it is made`);
   }
 
@@ -174,13 +178,14 @@ class Emission {
   }
 
   block(block: Block): void {
-    block.forEach((s, i) => {
+    for (let i = 0; i < block.length; i++) {
+      const s = block[i]!;
       const next = block[i + 1];
       // What is assigned at once is computed where the variable lies.
       const target = s.kind === "operate" && next?.kind === "assign" && this.#fuses(s, next) ? this.#variable(next.variable) : null;
       if (s.kind === "operate") this.#operate(s, target);
       else if (!(s.kind === "assign" && i > 0 && this.#fuses(block[i - 1]!, s))) this.#statement(s);
-    });
+    }
   }
 
   #fuses(made: Statement, s: Assign): boolean {
@@ -189,7 +194,7 @@ class Emission {
 
   #operate(s: Operate, target: Register | null): void {
     if (isCast(s.name)) {
-      this.#operands.set(s.result, this.#of(s.args[0]!));
+      this.#operands[s.result.id] = this.#of(s.args[0]!);
       return;
     }
     const args = s.args.map((v) => this.#of(v));
@@ -262,7 +267,7 @@ class Emission {
         return;
       case "get": {
         const register = this.#variable(s.variable);
-        if (this.#uses.mayAlias(s)) this.#operands.set(s.result, { kind: "register", register });
+        if (this.#uses.mayAlias(s)) this.#operands[s.result.id] = { kind: "register", register };
         else this.add("mov", [this.#resultRegister(s.result)], [{ kind: "register", register }]);
         return;
       }

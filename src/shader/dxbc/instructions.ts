@@ -22,27 +22,32 @@ export type Operand =
   | { readonly kind: "system"; readonly type: "group" | "local"; readonly component: number }
   | { readonly kind: "memory"; readonly type: "uav" | "shared"; readonly slot: number; readonly words: number };
 
+/** null: the result is not wanted. An array: the words of one access. */
+export type Result = Register | readonly Register[] | null;
+
 export interface Instruction {
   readonly opcode: OpcodeName;
   /** Bits of the opcode token. */
   readonly flags: number;
-  /** null: the result is not wanted. An array: the words of one access. */
-  readonly results: readonly (Register | readonly Register[] | null)[];
+  readonly results: readonly Result[];
   readonly operands: readonly Operand[];
 }
 
+export const isRegister = (r: Register | readonly Register[]): r is Register => !Array.isArray(r);
+
+export function eachOf(r: Register | readonly Register[], visit: (r: Register) => void): void {
+  if (isRegister(r)) visit(r);
+  else for (const each of r) visit(each);
+}
+
 /** What an instruction reads. */
-export function* registersRead(i: Instruction): Generator<Register> {
-  for (const o of i.operands) {
-    if (o.kind === "register") yield o.register;
-    if (o.kind === "vector") yield* o.registers;
+export function eachRegisterRead({ operands }: Instruction, visit: (r: Register) => void): void {
+  for (const o of operands) {
+    if (o.kind === "register") visit(o.register);
+    else if (o.kind === "vector") for (const r of o.registers) visit(r);
   }
 }
 
-export function* registersWritten(i: Instruction): Generator<Register> {
-  for (const r of i.results) {
-    if (r === null) continue;
-    if ("id" in r) yield r;
-    else yield* r;
-  }
+export function eachRegisterWritten({ results }: Instruction, visit: (r: Register) => void): void {
+  for (const r of results) if (r !== null) eachOf(r, visit);
 }

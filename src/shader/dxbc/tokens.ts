@@ -1,5 +1,5 @@
 /** Instructions as tokens of shader model 5.0. */
-import type { Instruction, Operand, Register } from "./instructions.ts";
+import { eachOf, isRegister, type Instruction, type Operand, type Result } from "./instructions.ts";
 import { OPCODE, OPERAND, type OpcodeName } from "./opcodes.ts";
 
 const FOUR_COMPONENTS = 2;
@@ -23,10 +23,8 @@ function modified(token: number, o: { readonly negated?: boolean; readonly absol
 
 const typeBits = (type: number): number => type << 12;
 
-export function operandTokens(o: Operand, written: readonly number[] | null): number[] {
+function operandTokens(o: Exclude<Operand, { readonly kind: "register" | "memory" }>): number[] {
   switch (o.kind) {
-    case "register":
-      return [...modified(FOUR_COMPONENTS | SELECT | (o.register.component << 4) | ONE_INDEX, o), o.register.temp];
     case "immediate":
       return [1 | typeBits(OPERAND.immediate), o.word];
     case "immediates":
@@ -41,17 +39,6 @@ export function operandTokens(o: Operand, written: readonly number[] | null): nu
       ];
     case "system":
       return [FOUR_COMPONENTS | SELECT | (o.component << 4) | typeBits(OPERAND[o.type])];
-    case "memory": {
-      // Read: each written component gets its word.
-      const words: number[] = [];
-      written?.forEach((component, word) => {
-        words[component] = word;
-      });
-      return [
-        FOUR_COMPONENTS | SWIZZLE | swizzle(Array.from({ length: 4 }, (_, i) => words[i] ?? 0)) | typeBits(OPERAND[o.type]) | ONE_INDEX,
-        o.slot,
-      ];
-    }
     default:
       return o satisfies never;
   }
@@ -63,24 +50,50 @@ const memoryResult = (o: Extract<Operand, { kind: "memory" }>): number[] => [
   o.slot,
 ];
 
-function resultTokens(r: Register | readonly Register[] | null): number[] {
-  if (r === null) return [typeBits(OPERAND.null)];
-  const registers = "id" in r ? [r] : r;
-  const mask = registers.reduce((bits, each) => bits | (1 << each.component), 0);
-  return [FOUR_COMPONENTS | (mask << 4) | ONE_INDEX, registers[0]!.temp];
+function addResult(to: number[], r: Result): void {
+  if (r === null) {
+    to.push(typeBits(OPERAND.null));
+    return;
+  }
+  let mask = 0;
+  eachOf(r, (each) => {
+    mask |= 1 << each.component;
+  });
+  to.push(FOUR_COMPONENTS | (mask << 4) | ONE_INDEX, (isRegister(r) ? r : r[0]!).temp);
+}
+
+/** Memory that is read: each written component gets its word. */
+function addLoaded(to: number[], { type, slot }: Extract<Operand, { kind: "memory" }>, written: Result | undefined): void {
+  const words: number[] = [];
+  let word = 0;
+  if (written !== undefined && written !== null)
+    eachOf(written, ({ component }) => {
+      words[component] = word++;
+    });
+  const components = Array.from({ length: 4 }, (_, i) => words[i] ?? 0);
+  to.push(FOUR_COMPONENTS | SWIZZLE | swizzle(components) | typeBits(OPERAND[type]) | ONE_INDEX, slot);
+}
+
+function addRegister(to: number[], { register, negated, absolute }: Extract<Operand, { kind: "register" }>): void {
+  const token = FOUR_COMPONENTS | SELECT | (register.component << 4) | ONE_INDEX;
+  const modifier = (negated === true ? 1 : 0) | (absolute === true ? 2 : 0);
+  if (modifier === 0) to.push(token, register.temp);
+  else to.push((token | EXTENDED) >>> 0, 1 | (modifier << 6), register.temp);
 }
 
 const LOADS: ReadonlySet<OpcodeName> = new Set<OpcodeName>(["ld_raw", "ld_structured", "ld_uav_typed"]);
 
-export function instructionTokens(i: Instruction): number[] {
-  const tokens = i.results.flatMap(resultTokens);
-  const first = i.results[0];
-  const components = first === undefined || first === null ? null : ("id" in first ? [first] : first).map((r) => r.component);
-  i.operands.forEach((o) => {
-    const isTarget = o.kind === "memory" && !LOADS.has(i.opcode);
-    tokens.push(...(isTarget ? memoryResult(o) : operandTokens(o, components)));
-  });
-  return [(OPCODE[i.opcode] | i.flags | ((tokens.length + 1) << 24)) >>> 0, ...tokens];
+/** Appends an instruction's tokens. */
+export function addInstruction(to: number[], i: Instruction): void {
+  const start = to.push(0) - 1;
+  for (const r of i.results) addResult(to, r);
+  for (const o of i.operands) {
+    if (o.kind === "register") addRegister(to, o);
+    else if (o.kind !== "memory") to.push(...operandTokens(o));
+    else if (LOADS.has(i.opcode)) addLoaded(to, o, i.results[0]);
+    else to.push(...memoryResult(o));
+  }
+  to[start] = (OPCODE[i.opcode] | i.flags | ((to.length - start) << 24)) >>> 0;
 }
 
 /** A declaration: an instruction without registers. */

@@ -88,6 +88,6 @@ export const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f80
  */
 export function roundedToHalf(x: Float, bits: Uint | null = null): Float {
   const { builder } = x.context;
-  if (builder.made.get(x.value)?.name === "half.to.f32") return x;
+  if (builder.madeBy(x.value)?.name === "half.to.f32") return x;
   return bits === null ? x.toHalf().fromHalf() : new Uint(x.context, builder.operate("f32.to.half", x.value)).and(bits).fromHalf();
 }
