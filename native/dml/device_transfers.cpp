@@ -120,6 +120,8 @@ void Device::ReceivePiece(Device& sender, Address from, Address to, uint64_t siz
   reading.transfer = {read.page->resource.get(), read.offset, from, size, nullptr, 0};
   sender.queue_->Commit();
   read.page->last_task = sender.queue_->last_task();
+  work->sender = sender.queue_->progress();
+  work->sender_task = sender.queue_->last_task();
   receiving.kind = Task::Kind::Receive;
   receiving.receive = work.release();
   queue_->Commit();
@@ -177,6 +179,8 @@ void Device::SendPiece(const Shipment& shipment, uint64_t at, uint64_t size) {
   reading.transfer = {read.page->resource.get(), read.offset, shipment.from + at, size, shipment.maker, shipment.part};
   sender.queue_->Commit();
   read.page->last_task = sender.queue_->last_task();
+  work->sender = sender.queue_->progress();
+  work->sender_task = sender.queue_->last_task();
   // Its task comes with Land.
   written.page->pins.fetch_add(1);
   expected_.push_back({std::move(work), written.page});
@@ -211,8 +215,10 @@ void Device::ReadMade(Address from, void* to, uint64_t size, const Recording* ma
     for (const auto& relay : relays.all) {
       relay->PollFor(CopyLane::PollTime(*context_));
       try {
-        while (!relay->WaitFor(kArrivalLook))
+        while (!relay->WaitFor(kArrivalLook)) {
+          queue_->CheckProgress();
           if (look_) look_();
+        }
       } catch (const Failure&) {
         CheckAlive();
         if (auto failure = relay->failure()) throw *failure;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "host_copy.h"
 #include "pause.h"
 
 namespace dxtensor::dml {
@@ -13,8 +12,7 @@ namespace {
 // After the first number of polls a batch is submitted, after the second the thread sleeps. An adapter on the CPU needs the CPU more: 10
 // instead of 100 take 0.5 of the CPU time of a call of 16 elements, in no more wall-clock time (2 threads).
 constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100, kSoftwareSleepPolls = 10;
-// How often a waiting JavaScript thread calls `look`: in milliseconds, and in attempts to get a slot of the ring.
-constexpr auto kLook = std::chrono::milliseconds(100);
+// How often a JavaScript thread that waits for a slot of the ring calls `look`, in attempts.
 constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
@@ -56,7 +54,10 @@ Task& Queue::Next() {
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-    if (tries % kTriesPerLook == 0 && look_) look_();
+    if (tries % kTriesPerLook == 0) {
+      CheckProgress();
+      if (look_) look_();
+    }
   }
   return *task;
 }
@@ -96,18 +97,25 @@ void Queue::WaitForTask(uint64_t task) {
 }
 
 void Queue::AwaitSubmission(uint64_t task) {
-  for (int i = 0; i < 16 && submitted_task_.load(std::memory_order_acquire) < task; ++i) PausePoll();
-  while (submitted_task_.load(std::memory_order_acquire) < task) {
-    if (!WaitUntilSubmitted(task) && look_) look_();
+  for (int i = 0; i < 16 && progress_->submitted() < task; ++i) PausePoll();
+  while (progress_->submitted() < task) {
+    if (WaitUntilSubmitted(task)) continue;
+    CheckProgress();
+    if (look_) look_();
   }
   CheckAlive();
+}
+
+void Queue::CheckProgress() const {
+  if (progress_->IsStalled())
+    throw Failure(FailureKind::Invalid, "the device waits for bytes of a device that is held: waiting for it would never end");
 }
 
 // False when it is time to look first.
 bool Queue::WaitUntilSubmitted(uint64_t task) {
   std::unique_lock<std::mutex> lock(mutex_);
   waiting_.store(true, std::memory_order_seq_cst);
-  const bool submitted = submitted_.wait_for(lock, kLook, [&] { return submitted_task_.load(std::memory_order_seq_cst) >= task; });
+  const bool submitted = submitted_.wait_for(lock, kLook, [&] { return progress_->submitted() >= task; });
   waiting_.store(false, std::memory_order_relaxed);
   return submitted;
 }
@@ -117,9 +125,7 @@ bool Queue::DoneWithin(std::chrono::milliseconds time) {
   constexpr uint64_t kMuch = 2048;
   // With much waiting to be begun, even asking would block.
   if (failed() || held() || ring_.pushed() - ring_.popped() > kMuch) return false;
-  const auto is_done = [&] {
-    return submitted_task_.load(std::memory_order_acquire) >= ring_.pushed() && timeline_.Completed() >= timeline_.submitted();
-  };
+  const auto is_done = [&] { return progress_->submitted() >= ring_.pushed() && timeline_.Completed() >= timeline_.submitted(); };
   // Not the time that the queue thread needs to answer, but what is left to do decides.
   if (is_done()) return true;
   Flush();
@@ -146,7 +152,7 @@ uint64_t Queue::CompletedTask() {
 }
 
 void Queue::Hold(bool held) {
-  held_.store(held, std::memory_order_seq_cst);
+  progress_->Hold(held);
   ring_.Wake();
 }
 
@@ -161,7 +167,7 @@ bool Queue::Stop(bool drop_tasks) {
     for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
       if (lane) lane->timeline().Abandon();
   }
-  held_.store(false);
+  progress_->Hold(false);
   stopping_.store(true);
   ring_.Wake();
   if (thread_.joinable()) thread_.join();
@@ -225,7 +231,7 @@ void Queue::DrainRing() {
     ProcessAfterFailure(*task);
     ring_.Pop();
   }
-  submitted_task_.store(ring_.popped(), std::memory_order_seq_cst);
+  progress_->Submit(ring_.popped());
   std::lock_guard<std::mutex> lock(mutex_);
   submitted_.notify_all();
 }
@@ -496,108 +502,13 @@ void Queue::ReopenList() {
   recorder_.Begin(lists_.Open());
 }
 
-namespace {
-
-// The sender writes nothing more after this scope.
-struct AbandonAtEnd {
-  Relay& relay;
-  ~AbandonAtEnd() { relay.Abandon(); }
-};
-
-}  // namespace
-
-// Later work waits meanwhile: it may use what comes.
-void Queue::Receive(const ReceiveWork& work) {
-  const AbandonAtEnd abandon{*work.relay};
-  Await(*work.relay);
-  recorder_.CopyIn(work.host, work.host_offset, work.to, work.size);
-  counters_.uploads.AddAlone();
-}
-
-// What came before runs meanwhile, and who waits for it is told.
-void Queue::Await(Relay& relay) {
-  Submit();
-  relay.PollFor(CopyLane::PollTime(context_));
-  while (!relay.WaitFor(kLook))
-    if (drop_.load(std::memory_order_relaxed)) throw Failure(FailureKind::Device, "the device was closed before this was done");
-}
-
-CopyLane& Queue::Lane(std::unique_ptr<CopyLane>& lane) {
-  if (!lane) {
-    auto made = std::make_unique<CopyLane>(context_, patience_ms_.load(std::memory_order_relaxed));
-    std::lock_guard<std::mutex> lock(lanes_mutex_);
-    lane = std::move(made);
-  }
-  return *lane;
-}
-
-// Other work continues. What is sent is written again after FinishExchange.
-void Queue::Send(Task& task) {
-  std::unique_ptr<Completion> completion(task.completion);
-  const auto& [host, host_offset, device, size, maker, part] = task.transfer;
-  try {
-    if (!maker) Submit();
-    CopyLane& lane = Lane(outgoing_);
-    const uint64_t after = maker ? maker->part_values[part] : timeline_.submitted();
-    const uint64_t value = lane.Copy(timeline_, after, {pool_.Resource(ChunkOf(device)), OffsetOf(device)}, {host, host_offset}, size);
-    counters_.readbacks.AddAlone();
-    lane.Tell(value, std::move(completion));
-  } catch (const Failure& failure) {
-    if (completion) completion->Done(&failure);
-    throw;
-  }
-}
-
-// Other work that was begun before continues; what follows comes after this.
-void Queue::Land(const ReceiveWork& work) {
-  const AbandonAtEnd abandon{*work.relay};
-  Await(*work.relay);
-  CopyLane& lane = Lane(incoming_);
-  const uint64_t after = work.free_before ? work.free_before->value_before : timeline_.submitted();
-  lane.Copy(timeline_, after, {work.host, work.host_offset}, {pool_.Resource(ChunkOf(work.to)), OffsetOf(work.to)}, work.size);
-  lane.HoldBack(*context_.queue.get());
-  counters_.uploads.AddAlone();
-}
-
-// The device's own timeline comes to the end of the copies, too.
-void Queue::FinishExchange() {
-  Submit();
-  for (CopyLane* lane : {outgoing_.get(), incoming_.get()})
-    if (lane) lane->HoldBack(*context_.queue.get());
-  const uint64_t value = timeline_.Signal();
-  std::lock_guard<std::mutex> lock(mutex_);
-  history_.push_back({value, recorded_});
-}
-
-// Later work waits meanwhile: it may write what is read. The device moves one piece while the host takes the one before.
-void Queue::ReadInPieces(LargeRead& read) {
-  Pages pages(read.to, read.size);
-  uint64_t filled[LargeRead::kBuffers];  // fence values
-  const uint64_t pieces = (read.size + read.piece - 1) / read.piece;
-  auto take = [&](uint64_t index) {
-    WaitFor(filled[index % LargeRead::kBuffers]);
-    uint64_t at = index * read.piece;
-    HostCopy(read.to + at, read.buffers[index % LargeRead::kBuffers].memory, std::min(read.piece, read.size - at));
-  };
-  for (uint64_t i = 0; i < pieces; ++i) {
-    if (i >= LargeRead::kBuffers) take(i - LargeRead::kBuffers);
-    LargeRead::Buffer& buffer = read.buffers[i % LargeRead::kBuffers];
-    uint64_t at = i * read.piece;
-    recorder_.CopyOut(read.from + at, buffer.resource, buffer.offset, std::min(read.piece, read.size - at));
-    counters_.readbacks.AddAlone();
-    Submit();
-    filled[i % LargeRead::kBuffers] = timeline_.submitted();
-  }
-  for (uint64_t i = pieces - std::min<uint64_t>(pieces, LargeRead::kBuffers); i < pieces; ++i) take(i);
-}
-
 void Queue::Submit() {
   if (ID3D12CommandList* list = CloseOpenList()) {
     Execute(&list, 1);
     ReopenList();
   }
   // Before Settle(): who is told that the work is done may ask whether all is.
-  submitted_task_.store(ring_.popped(), std::memory_order_release);
+  progress_->Submit(ring_.popped());
   Settle();
 }
 
@@ -635,7 +546,7 @@ void Queue::Reap() {
 }
 
 void Queue::PublishSubmitted() {
-  submitted_task_.store(ring_.popped() + (failed() ? 0 : 1), std::memory_order_seq_cst);
+  progress_->Submit(ring_.popped() + (failed() ? 0 : 1));
   if (!waiting_.load(std::memory_order_seq_cst)) return;
   std::lock_guard<std::mutex> lock(mutex_);
   submitted_.notify_all();

@@ -20,6 +20,7 @@
 #include "counters.h"
 #include "list_recorder.h"
 #include "open_lists.h"
+#include "progress.h"
 #include "recording.h"
 #include "relay.h"
 #include "task_ring.h"
@@ -64,6 +65,9 @@ struct ReceiveWork {
   // Of a piece that comes while other work runs: the memory at `to` is free since the replay before the last of this recording; null: since
   // what was submitted last.
   const Recording* free_before = nullptr;
+  // Whose task sends it.
+  std::shared_ptr<const Progress> sender = nullptr;
+  uint64_t sender_task = 0;
 };
 
 // Plain data: lies in the ring. Pointers named "owned" belong to the task.
@@ -133,7 +137,7 @@ class Queue {
     if (failed()) ThrowFailure();
   }
   void Flush();
-  // Returns when everything committed so far is done. Throws Failure when the device fails, or is held; what `look` throws.
+  // Returns when everything committed so far is done. Throws Failure when the device fails, or as CheckProgress; what `look` throws.
   void Wait();
   // Returns when the task of that number is done; a flush was committed after it. Throws as Wait.
   void WaitForTask(uint64_t task);
@@ -144,7 +148,10 @@ class Queue {
   // What follows is timed; null: no more. The timing must live until what was timed is done, or the queue is stopped.
   void Time(Timing* timing);
   void Hold(bool held);
-  bool held() const { return held_.load(std::memory_order_relaxed); }
+  bool held() const { return progress_->held(); }
+  const std::shared_ptr<Progress>& progress() const { return progress_; }
+  // Throws Failure when the device finishes nothing more until a device is resumed, itself or one that it receives from.
+  void CheckProgress() const;
   // Any thread: all waits for the device end then, see Timeline.
   void GiveUpAt(Timeline::Clock::time_point time);
   void SetPatience(uint32_t patience_ms);
@@ -159,6 +166,9 @@ class Queue {
   void LetGo();
 
  private:
+  // How often a waiting JavaScript thread calls `look`, and how often the queue thread looks whether it is to stop.
+  static constexpr auto kLook = std::chrono::milliseconds(100);
+
   struct Dead {
     uint64_t value;
     std::unique_ptr<Program> program;
@@ -180,7 +190,7 @@ class Queue {
   void Send(Task& task);
   void Land(const ReceiveWork& work);
   void FinishExchange();
-  void Await(Relay& relay);
+  void Await(const ReceiveWork& work);
   CopyLane& Lane(std::unique_ptr<CopyLane>& lane);
   void FailPending();
   void Drain();
@@ -226,8 +236,8 @@ class Queue {
   std::vector<const Program*> running_;               // in the open list or replayed, and not submitted yet: for messages
 
   // Shared.
-  std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false}, ended_{false};
-  std::atomic<uint64_t> submitted_task_{0};
+  std::atomic<bool> stopping_{false}, drop_{false}, failed_{false}, waiting_{false}, ended_{false};
+  const std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
   mutable std::mutex mutex_;
   std::condition_variable submitted_;
   std::deque<std::pair<uint64_t, uint64_t>> history_;  // fence value, last task
