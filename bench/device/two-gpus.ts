@@ -17,6 +17,7 @@ const help = `node build/bench/device/two-gpus.js [OPTIONS]
 
   --devices A,B    the devices (default: dml:0,dml:1)
   --cases LIST     network:samples for each GPU (default: encoder:64,resnet:64,resnet:256)
+  --batches LIST   samples for each GPU, of each network in --cases, in place of those there
   --seconds S      how long each is timed (default: 0.7)
   --buckets LIST   other sizes of buckets in KiB, also measured (default: none)
   --only LIST      of one, both, parallel, parts, ranks (default: all)
@@ -48,7 +49,11 @@ interface Job {
   readonly store: string;
 }
 
-type Step = (x: dx.Tensor, y: dx.Tensor) => dx.Tensor;
+interface Step {
+  (x: dx.Tensor, y: dx.Tensor): dx.Tensor;
+  /** Of a compiled one: frees its program. */
+  dispose?(): void;
+}
 type Batch = [x: dx.Tensor, y: dx.Tensor];
 
 /** Samples `from` to `to` of a step's batch: the same numbers wherever they are computed. */
@@ -186,6 +191,37 @@ async function runRank({ name, batch, seconds, eager, devices, store }: Job): Pr
   console.log(JSON.stringify({ ranks: whole, ...(noSync === null ? {} : { "ranks, backward alone": noSync }) }));
 }
 
+/** A row of the table at the end. */
+interface Row {
+  readonly network: string;
+  readonly "samples a GPU": number;
+  readonly "one GPU, samples/s": number | string;
+  readonly "two apart": number | string;
+  readonly dataParallel: number | string;
+  readonly "two ranks": number | string;
+}
+
+/** Of what runs on two GPUs: samples a second, as a multiple of one GPU's. */
+function rowOf(network: string, batch: number, found: Readonly<Record<string, Timed | string>>): Row {
+  const rate = (name: string): number | null => {
+    const timed = found[name];
+    return timed === undefined || typeof timed === "string" ? null : timed.samplesPerSecond;
+  };
+  const one = rate("one");
+  const ratio = (name: string): number | string => {
+    const own = rate(name);
+    return own === null || one === null ? "not measured" : Number((own / one).toFixed(3));
+  };
+  return {
+    network,
+    "samples a GPU": batch,
+    "one GPU, samples/s": one === null ? "not measured" : Math.round(one),
+    "two apart": ratio("two apart"),
+    dataParallel: ratio("dataParallel"),
+    "two ranks": ratio("ranks"),
+  };
+}
+
 interface Settings {
   readonly devices: readonly string[];
   readonly seconds: number;
@@ -194,14 +230,14 @@ interface Settings {
   readonly only: readonly string[];
 }
 
-/** Prints each result as soon as it is there. */
+/** Adds to `found` what is measured, and prints each result as soon as it is there. */
 async function measure(
   c: Case,
   batch: number,
   { devices, seconds, eager, buckets, only }: Settings,
-): Promise<Record<string, Timed | string>> {
+  found: Record<string, Timed | string>,
+): Promise<void> {
   const [first] = devices as readonly [string];
-  const found: Record<string, Timed | string> = {};
   const has = (name: string): boolean => only.length === 0 || only.includes(name);
   const note = (name: string, timed: Timed): Timed => {
     found[name] = timed;
@@ -249,6 +285,7 @@ async function measure(
         (parts) => parts.map((part, i) => steps[i]!(...part)).map((loss, i) => (i > 0 ? (loss.dispose(), loss) : loss))[0]!,
       ),
     );
+  for (const step of steps) step.dispose?.();
   // Both halves by one GPU: what the losses of two have to be.
   const whole = networkOf(c, first);
   const optimizer = c.optimizer(whole.parameters());
@@ -259,9 +296,10 @@ async function measure(
     optimizer.zeroGrad();
     return loss;
   };
-  const reference = eager ? both : dx.compile(both);
+  const reference: Step = eager ? both : dx.compile(both);
   const losses: number[] = [];
   for (let i = 0; i < CHECKED; i++) losses.push(Number(await reference(...batchOf(c, first, i, 0, all)).item()));
+  reference.dispose?.();
   found.reference = { losses, samplesPerSecond: 0, milliseconds: 0, issuing: 0 };
 
   if (has("parallel") && eager) {
@@ -343,7 +381,7 @@ async function measure(
     console.error(`    ${(bytes / timed.milliseconds / 1e6).toFixed(1)} GB/s in each direction at least`);
     step.dispose();
   }
-  if (!has("ranks")) return found;
+  if (!has("ranks")) return;
   if (!dx.distributed.isAvailable()) console.error("  ranks: not run: no engine of dx.distributed");
   else
     try {
@@ -352,13 +390,23 @@ async function measure(
       console.error(`  ranks: ${String(error)}`);
       process.exitCode = 1;
     }
-  return found;
+}
+
+const listOf = (text: string): string[] => text.split(",").filter((x) => x !== "");
+
+/** Each network with each number of samples. */
+function casesOf(cases: string, batches: string): (readonly [name: string, batch: number])[] {
+  const list = listOf(cases).map((text) => text.split(":"));
+  if (batches === "") return list.map(([name, batch]) => [name!, numberOf("cases", batch ?? "")]);
+  const names = [...new Set(list.map(([name]) => name!))];
+  return names.flatMap((name) => listOf(batches).map((batch) => [name, numberOf("batches", batch)] as const));
 }
 
 async function main(): Promise<void> {
   const values = optionsOf(help, {
     devices: { type: "string", default: "dml:0,dml:1" },
     cases: { type: "string", default: "encoder:64,resnet:64,resnet:256" },
+    batches: { type: "string", default: "" },
     seconds: { type: "string", default: "0.7" },
     buckets: { type: "string", default: "" },
     only: { type: "string", default: "" },
@@ -379,7 +427,6 @@ async function main(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const listOf = (text: string): string[] => text.split(",").filter((x) => x !== "");
   const settings: Settings = {
     devices,
     seconds: numberOf("seconds", values.seconds),
@@ -388,12 +435,23 @@ async function main(): Promise<void> {
     only: listOf(values.only),
   };
   const results: Record<string, Record<string, Timed | string>> = {};
-  for (const text of listOf(values.cases)) {
-    const [name, batch] = text.split(":");
+  const rows: Row[] = [];
+  for (const [name, batch] of casesOf(values.cases, values.batches)) {
     const c = CASES.find((one) => one.name === name);
-    if (c === undefined) throw new TypeError(`--cases must name networks; received ${text}`);
-    results[text] = await measure(c, numberOf("cases", batch ?? ""), settings);
+    if (c === undefined) throw new TypeError(`--cases must name networks (${CASES.map((one) => one.name).join(", ")}); received ${name}`);
+    const found: Record<string, Timed | string> = {};
+    results[`${name}:${batch}`] = found;
+    try {
+      await measure(c, batch, settings, found);
+    } catch (error) {
+      // What other batches take is measured all the same.
+      console.error(`  ${name}, ${batch} samples: ${String(error)}`);
+      process.exitCode = 1;
+    }
+    rows.push(rowOf(name, batch, found));
   }
+  console.log("Samples a second of two GPUs over those of one, at the same number of samples for each GPU:");
+  console.table(rows);
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ date: new Date().toISOString(), devices, results }, null, 2));
 }
 
