@@ -101,9 +101,15 @@ class EncoderLayer extends dx.nn.Module {
   }
 }
 
-class Encoder extends dx.nn.Module {
-  readonly layers = dx.nn.sequential(new EncoderLayer(128, 4), new EncoderLayer(128, 4));
-  readonly head = dx.nn.linear(128, 10);
+export class Encoder extends dx.nn.Module {
+  readonly layers: dx.nn.Layer;
+  readonly head: dx.nn.Layer;
+
+  constructor(depth: number) {
+    super();
+    this.layers = dx.nn.sequential(...Array.from({ length: depth }, () => new EncoderLayer(128, 4)));
+    this.head = dx.nn.linear(128, 10);
+  }
 
   forward(x: dx.Tensor): dx.Tensor {
     return this.head.forward(dx.mean(this.layers.forward(x), 1));
@@ -152,5 +158,5 @@ export const CASES: readonly Case[] = [
       ),
   },
   { name: "resnet", input: [16, 3, 32, 32], optimizer: sgd, build: () => new ResNet() },
-  { name: "encoder", input: [8, 64, 128], optimizer: adam, build: () => new Encoder() },
+  { name: "encoder", input: [8, 64, 128], optimizer: adam, build: () => new Encoder(2) },
 ];

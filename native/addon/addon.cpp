@@ -285,6 +285,13 @@ napi_value CollectedOwners(Environment& environment, Arguments in) {
   return collected;
 }
 
+napi_value PreparePipeline(Environment& environment, Arguments in) {
+  const uint32_t id = ToId(in[0], "preparePipeline: device");
+  dml::ShaderDesc shader = ToContainer(in[1], in[2], in[3]);
+  environment.Device(id).device->PreparePipeline(shader);
+  return js::Undefined(in.env());
+}
+
 napi_value CreateProgram(Environment& environment, Arguments in) {
   const uint32_t id = ToId(in[0], "createProgram: device");
   environment.Device(id);
@@ -509,6 +516,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("track", Cold<Track>);
   add("untrack", Cold<Untrack>);
   add("collectedOwners", Cold<CollectedOwners>);
+  add("preparePipeline", Cold<PreparePipeline>);
   add("createProgram", Cold<CreateProgram>);
   add("releaseProgram", Cold<ReleaseProgram>);
   add("programInfo", Cold<ProgramInfo>);

@@ -287,6 +287,19 @@ dml::ProgramDesc ToProgram(const js::Value& value) {
   return program;
 }
 
+dml::ShaderDesc ToContainer(const js::Value& bytes, const js::Value& views, const js::Value& constants) {
+  dml::ShaderDesc shader;
+  shader.bytes = ToBytes(bytes, "preparePipeline: shader");
+  const uint32_t view_count = Whole<uint32_t>(views, "preparePipeline: views");
+  if (view_count > dml::kMaxShaderViews) Reject("preparePipeline: views", "at most " + std::to_string(dml::kMaxShaderViews));
+  const uint32_t constant_count = Whole<uint32_t>(constants, "preparePipeline: constants");
+  if (constant_count > dml::kMaxShaderConstants)
+    Reject("preparePipeline: constants", "at most " + std::to_string(dml::kMaxShaderConstants) + " words");
+  shader.views.resize(view_count);
+  shader.constants.resize(constant_count);
+  return shader;
+}
+
 dml::LibraryPaths ToPaths(const js::Value& value) {
   js::Value object = Object(value, "load: paths");
   dml::LibraryPaths paths;

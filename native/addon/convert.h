@@ -9,6 +9,8 @@
 namespace dxtensor::addon {
 
 dml::ProgramDesc ToProgram(const js::Value& value);
+// A shader of a container, with so many views and constants.
+dml::ShaderDesc ToContainer(const js::Value& bytes, const js::Value& views, const js::Value& constants);
 dml::LibraryPaths ToPaths(const js::Value& value);
 dml::RuntimeKind ToKind(const js::Value& value);
 // An integer from 0 to 2^53; `what` names it in the error.

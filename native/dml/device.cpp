@@ -237,6 +237,14 @@ bool Device::DoneWithin(std::chrono::milliseconds time) {
   return queue_->DoneWithin(time);
 }
 
+void Device::PreparePipeline(const ShaderDesc& desc) {
+  try {
+    WithInterfaces([&] { shaders_->Begin(desc); });
+  } catch (const Failure&) {
+    // A device that is removed, or a host without memory: CreateProgram tells of it.
+  }
+}
+
 Program* Device::CreateProgram(const ProgramDesc& desc) {
   return WithInterfaces([&]() -> Program* {
     CheckAlive();

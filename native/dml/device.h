@@ -46,6 +46,9 @@ class Device {
   bool failed() const { return queue_->failed(); }
   void CheckAlive() const { queue_->CheckAlive(); }
 
+  // Begins to make a shader's pipeline on another thread; CreateProgram takes it. Of the description its bytes, and how many views and
+  // constants it has.
+  void PreparePipeline(const ShaderDesc& desc);
   Program* CreateProgram(const ProgramDesc& desc);
   void ReleaseProgram(Program* program);
   // slots: inputs, outputs, scratch, and one unset slot for the temporary memory.

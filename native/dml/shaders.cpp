@@ -1,9 +1,7 @@
 #include "shaders.h"
 
 #include <algorithm>
-#include <atomic>
 #include <system_error>
-#include <thread>
 
 #include "../abi/software_control.h"
 #include "failure.h"
@@ -59,7 +57,7 @@ std::string ShaderCache::KeyOf(const ShaderDesc& desc) {
 }
 
 // A shader without its pipeline.
-std::shared_ptr<Shader> ShaderCache::Begin(const ShaderDesc& desc) {
+std::shared_ptr<Shader> ShaderCache::WithoutPipeline(const ShaderDesc& desc) {
   auto shader = std::make_shared<Shader>();
   shader->has_constants = !desc.constants.empty();
   shader->has_table = !desc.views.empty();
@@ -85,51 +83,106 @@ void ShaderCache::Keep(std::string key, std::shared_ptr<Shader> shader) {
   }
 }
 
-void ShaderCache::Prepare(const std::vector<const ShaderDesc*>& descs) {
-  struct Missing {
-    const ShaderDesc* desc;
-    std::shared_ptr<Shader> shader;
-    HRESULT made = E_FAIL;
-  };
-  std::map<std::string, Missing> missing;
-  for (const ShaderDesc* desc : descs) {
-    std::string key = KeyOf(*desc);
-    // More than the cache keeps would push each other out of it.
-    if (missing.size() < kMaxShaders / 2 && !by_key_.count(key) && !missing.count(key))
-      missing[std::move(key)] = Missing{desc, Begin(*desc), E_FAIL};
+bool ShaderCache::Add(const ShaderDesc& desc) {
+  std::string key = KeyOf(desc);
+  // More than the cache keeps would push each other out of it.
+  if (begun_.size() >= kMaxShaders / 2 || by_key_.count(key) || begun_.count(key)) return false;
+  auto work = std::make_shared<Work>();
+  work->desc = desc;
+  work->shader = WithoutPipeline(desc);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_back(work);
   }
-  const size_t helpers = std::min<size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads));
-  if (helpers < 2) return;
-  std::vector<Missing*> work;
-  for (auto& [key, one] : missing) work.push_back(&one);
-  // Long ones first: the last one that is begun is not what all others wait for.
-  std::stable_sort(work.begin(), work.end(),
-                   [](const Missing* a, const Missing* b) { return a->desc->bytes.size() > b->desc->bytes.size(); });
-  std::atomic<size_t> next{0};
-  auto help = [&] {
-    for (size_t i = next++; i < work.size(); i = next++) work[i]->made = Compile(*work[i]->desc, *work[i]->shader);
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(helpers);
+  begun_.emplace(std::move(key), std::move(work));
+  return true;
+}
+
+void ShaderCache::CallHelper() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_ >= waiting_.size()) {
+      work_.notify_one();
+      return;
+    }
+  }
+  if (helpers_.size() >= std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads)) return;
   try {
-    while (threads.size() + 1 < helpers) threads.emplace_back(help);
+    helpers_.emplace_back([this] { Help(true); });
   } catch (const std::system_error&) {
     // The system has no more threads: those that there are do it.
   }
-  help();
-  for (std::thread& thread : threads) thread.join();
-  for (auto& [key, one] : missing)
-    if (SUCCEEDED(one.made)) Keep(key, std::move(one.shader));
+}
+
+void ShaderCache::Help(bool is_helper) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    if (is_helper) {
+      ++idle_;
+      work_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+      --idle_;
+    }
+    if (waiting_.empty()) return;
+    // The longest first: the last one that is begun is not what all others wait for.
+    auto longest = std::max_element(waiting_.begin(), waiting_.end(),
+                                    [](const auto& a, const auto& b) { return a->desc.bytes.size() < b->desc.bytes.size(); });
+    std::shared_ptr<Work> work = std::move(*longest);
+    waiting_.erase(longest);
+    lock.unlock();
+    const HRESULT made = Compile(work->desc, *work->shader);
+    lock.lock();
+    work->made = made;
+    work->is_done = true;
+    done_.notify_all();
+  }
+}
+
+void ShaderCache::Begin(const ShaderDesc& desc) {
+  if (context_.serialize_root_signature && Add(desc)) CallHelper();
+}
+
+void ShaderCache::Prepare(const std::vector<const ShaderDesc*>& descs) {
+  size_t added = 0;
+  for (const ShaderDesc* desc : descs) added += Add(*desc);
+  // This thread makes one of them.
+  for (; added > 1; --added) CallHelper();
+  Finish();
+}
+
+void ShaderCache::Finish() {
+  if (begun_.empty()) return;
+  Help(false);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [this] { return std::all_of(begun_.begin(), begun_.end(), [](const auto& one) { return one.second->is_done; }); });
+  }
+  EndHelpers();
+  for (auto& [key, work] : begun_)
+    if (SUCCEEDED(work->made)) Keep(key, std::move(work->shader));
+  begun_.clear();
+}
+
+void ShaderCache::EndHelpers() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.clear();
+    ends_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+  helpers_.clear();
+  ends_ = false;
 }
 
 std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
   std::string key = KeyOf(desc);
+  if (begun_.count(key)) Finish();
   auto found = by_key_.find(key);
   if (found != by_key_.end()) {
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->shader;
   }
-  std::shared_ptr<Shader> shader = Begin(desc);
+  std::shared_ptr<Shader> shader = WithoutPipeline(desc);
   HRESULT hr = Compile(desc, *shader);
   if (FAILED(hr)) throw Failure(hr, "ID3D12Device::CreateComputePipelineState", "shader", Refusal(context_));
   Keep(std::move(key), shader);
@@ -137,6 +190,8 @@ std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
 }
 
 void ShaderCache::LetGo() {
+  EndHelpers();
+  begun_.clear();
   for (Entry& entry : entries_) {
     entry.shader->pipeline.Reset();
     entry.shader->root_signature.Reset();

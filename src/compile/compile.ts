@@ -1,4 +1,5 @@
 /** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
+import { inPhase } from "../host/phases.ts";
 import { autocast, type AutocastDType } from "../core/autocast.ts";
 import { batching } from "../core/batching.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
@@ -220,14 +221,15 @@ export class CompiledFunction {
       const inner = objects === null ? placeholders.replace(args, callArgs) : objects.enter(args, (t) => placeholders.of(t, callArgs));
       const call = (): unknown => this.#fn(...(inner as never[]));
       const tuner = this.#options.tune ? this.#tuner(nativeDevice(tensors[0]?.device ?? defaultDevice(), this.name)) : null;
-      exit = withTracer(run, () => {
+      const traced = (): TraceExit => {
         const result: unknown = withJournal(run.journal, () =>
           outsideScopes(tuner === null ? call : () => choosingBy(tuner.chooses, call)),
         );
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.name, result, (t) => run.isTraced(t));
         return this.#exitOf(root, run, outcome);
-      });
+      };
+      exit = inPhase("trace", () => withTracer(run, traced));
       exit.saveState();
       if (run.unrolled !== null) throw run.unrolled;
       if (!run.isPassable) run.abandon("it changes what gradients that flow on from it need");

@@ -10,12 +10,14 @@ import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { Storage, type Desc } from "../core/storage.ts";
+import { announcingContainers, type ContainerListener } from "../shader/dxbc/shader-program.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./path-graph.ts";
 import { Notice } from "./notice.ts";
 import type { Tuner } from "./tuner.ts";
 import { callSite } from "../host/call-site.ts";
+import { inPhase } from "../host/phases.ts";
 import type { BucketMapping, Pieces } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
@@ -96,6 +98,12 @@ const knownBytes = ({ inputs }: Lowered): ReadonlyMap<GraphValue, Uint8Array> =>
     }),
   );
 
+/** Begins the pipelines of shaders in the background. */
+function pipelinesOf({ id, binding, capabilities }: NativeDevice): ContainerListener {
+  if (!capabilities.runsShaders || binding.preparePipeline === undefined) return () => {};
+  return ({ bytes, views, uniforms }) => binding.preparePipeline!(id, bytes, views.length / 2, uniforms.length);
+}
+
 /** Handles in the addon: released by dispose(), or when the program is garbage. */
 class NativeHandles {
   program = 0;
@@ -173,20 +181,28 @@ export class CompiledProgram {
     this.native = native;
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
-    const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
-    const graph = fuses(native.capabilities, optimized, fuse, regions !== undefined)
-      ? fuseRegions(
-          optimized,
-          native.capabilities,
-          knownBytes(lowered),
-          tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants),
-        )
-      : optimized;
-    const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
-    const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
-    graph.outputs = distinct;
+    const { graph, plan, positions } = announcingContainers(pipelinesOf(native), () => {
+      const optimized = inPhase("optimize", () => optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions)));
+      // Those of convolutions and products first: their pipelines take longest.
+      for (const { shader } of optimized.nodes) void shader?.bytes;
+      const fused = fuses(native.capabilities, optimized, fuse, regions !== undefined)
+        ? inPhase("fuse", () =>
+            fuseRegions(
+              optimized,
+              native.capabilities,
+              knownBytes(lowered),
+              tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants),
+            ),
+          )
+        : optimized;
+      const distinct = [...new Map(fused.outputs.map((x) => [x.value, x])).values()];
+      const all = fused.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
+      fused.outputs = distinct;
+      const made = inPhase("plan", () => planGraph(fused, native.capabilities, name, regions));
+      return { graph: fused, plan: made, positions: all };
+    });
     this.graph = graph;
-    this.description = planGraph(graph, native.capabilities, name, regions);
+    this.description = plan;
     this.#inputs = [
       ...lowered.inputs,
       ...graph.inputs.slice(lowered.inputs.length).map((value): LoweredInput => ({
@@ -456,7 +472,7 @@ export class CompiledProgram {
     const { native, description } = this;
     const site = callSite();
     const named = { ...description, name: site === null ? name : `${name} ${site}` };
-    this.#handles.program = withMemory(name, () => native.binding.createProgram(native.id, named));
+    this.#handles.program = inPhase("pipelines", () => withMemory(name, () => native.binding.createProgram(native.id, named)));
     const scratch = this.#inputs.length + description.outputs.length;
     for (let slot = 0; slot <= scratch; slot++) this.#buffers.push(null);
     this.#inputs.forEach(({ source, value }, slot) => {
@@ -520,7 +536,9 @@ export class CompiledProgram {
       slots[2 * i] = handle;
     });
     const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
-    handles.recording = withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists, cuts));
+    handles.recording = inPhase("record", () =>
+      withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists, cuts)),
+    );
     this.#recordedCuts = this.#cuts;
   }
 }

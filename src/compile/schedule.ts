@@ -1,4 +1,5 @@
 /** What runs a path: one program, or a schedule of programs and loops if the path has loops. */
+import { inPhase } from "../host/phases.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -57,8 +58,10 @@ function lowered(
   { name, tuner }: ProgramOptions,
 ) {
   const lowering = new Lowering(native, name, argument, null, tuner);
-  lowering.add(events);
-  const written = lowering.finish(outputs);
+  const written = inPhase("lower", () => {
+    lowering.add(events);
+    return lowering.finish(outputs);
+  });
   return { graph: lowering.graph, inputs: lowering.inputs, contents: outputs.map((s) => s.contentInBytes), written };
 }
 

@@ -52,7 +52,7 @@ export interface Activation {
   readonly attributes: { readonly [name: string]: unknown };
 }
 
-/** A compute shader instead of DirectML's operator: what a launch of it needs. */
+/** A compute shader instead of DirectML's operator: what a launch of it needs. bytes, views and constants are made when they are first read. */
 export interface ShaderCall {
   /** Equal for equal containers. */
   readonly id: number;

@@ -326,6 +326,8 @@ export interface Binding {
    */
   readonly pressure: Float64Array;
 
+  /** Begins to make a shader's pipeline on another thread. createProgram() takes it, and tells of what the device refuses. views, constants: how many it has. */
+  preparePipeline?(device: number, shader: Uint8Array, views: number, constants: number): void;
   createProgram(device: number, program: ProgramDescription): number;
   releaseProgram(program: number): void;
   /** What a compiled program takes, and by dispatchable the kernels of its graphs, without times, where the library shows them. */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { BindingRange, ProgramDescription, ShaderDescription } from "../../src/native/binding.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { operation } from "../../src/shader/operations.ts";
+import { bitsOfFloat, operation } from "../../src/shader/operations.ts";
 import { eachDevice, isMicrosoft } from "../device.ts";
 import { assemble, buffer, constant, fromBuffer, immediate, op, r, sync, threadId, to, toBuffer } from "./assemble.ts";
 
@@ -57,6 +57,29 @@ eachDevice("shaders", (name) => {
     }
     binding.releaseProgram(first);
     binding.releaseProgram(second);
+  });
+
+  it("take the pipelines that were begun before, once each, and say what is wrong with them when the program is made", () => {
+    const { binding, id } = native();
+    // Containers of this test alone.
+    const own = Array.from({ length: 20 }, (_, i) => assemble(THREADS, 2, 1, guarded(...address, op("ld_raw", to(2), r(0), fromBuffer(0)), op("max", to(2), r(2), immediate(bitsOfFloat(i + 1))), op("store_raw", toBuffer(1), r(0), r(2))))); // prettier-ignore
+    const before = binding.counters(id).shadersCompiled;
+    for (let round = 0; round < 2; round++) for (const bytes of own) binding.preparePipeline!(id, bytes, 2, 1);
+    const wrong = own[0]!.slice();
+    wrong[wrong.length - 1]! ^= 1;
+    binding.preparePipeline!(id, wrong, 2, 1);
+    const x = binding.upload(id, new Float32Array(N), {});
+    const programs = own.map((bytes) => binding.createProgram(id, program(shader(bytes, 1), [whole(0)], [whole(1)])));
+    expect(binding.counters(id).shadersCompiled - before).toBeGreaterThanOrEqual(own.length);
+    expect(binding.counters(id).shadersCompiled - before).toBeLessThanOrEqual(own.length + 1);
+    programs.forEach((made, i) => {
+      expect(floats(binding.run(made, {}, x))).toEqual(new Float32Array(N).fill(i + 1));
+      binding.releaseProgram(made);
+    });
+    expect(() => binding.preparePipeline!(id, own[0]!, 65, 1)).toThrow("preparePipeline: views: expected at most 64");
+    expect(() => binding.preparePipeline!(id, own[0]!, 2, 33)).toThrow("preparePipeline: constants: expected at most 32 words");
+    expect(() => binding.preparePipeline!(id, [] as never, 2, 1)).toThrow("preparePipeline: shader: expected a view of an ArrayBuffer");
+    expect(() => binding.preparePipeline!(1e9, own[0]!, 2, 1)).toThrow(/1000000000/);
   });
 
   it("run over parts of a buffer without touching neighbouring elements, and in place", () => {

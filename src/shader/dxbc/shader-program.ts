@@ -5,6 +5,7 @@ import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../core/errors.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
+import { inPhase } from "../../host/phases.ts";
 import { isVerified, readContainer, writeContainer } from "./container-store.ts";
 import type { Element, Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
@@ -22,6 +23,26 @@ const MAX_GROUPS = 65535;
 const MAX_THREADS = 1024;
 
 let ids = 0;
+
+/** Is told of containers that a program needs, as soon as each is there. */
+export type ContainerListener = (made: CompiledShader) => void;
+let listener: ContainerListener | null = null;
+
+/** Runs fn, which makes a program: its pipelines can be begun while the next shader is emitted. */
+export function announcingContainers<T>(to: ContainerListener, fn: () => T): T {
+  const before = listener;
+  const known = new Set<CompiledShader>();
+  listener = (made) => {
+    if (known.has(made)) return;
+    known.add(made);
+    to(made);
+  };
+  try {
+    return fn();
+  } finally {
+    listener = before;
+  }
+}
 
 /** A shader that is made when its code is needed: where an earlier process has compiled it, that is never. */
 export interface LaterShader {
@@ -88,9 +109,14 @@ export class ShaderProgram {
   }
 
   compiled(traits: ShaderTraits): CompiledShader {
-    const form = this.#form(traits);
-    const compiled = (this.#compiled[form] ??= this.#compile(form));
+    return this.compiledForm(this.#form(traits));
+  }
+
+  /** @internal */
+  compiledForm(form: number): CompiledShader {
+    const compiled = (this.#compiled[form] ??= inPhase("emit", () => this.#compile(form)));
     this.#make = null;
+    listener?.(compiled);
     return compiled;
   }
 
@@ -136,27 +162,58 @@ export class ShaderProgram {
     }
   }
 
-  call(
-    traits: ShaderTraits,
-    groups: number,
+  /** Its code is made when it is asked for: passes replace launches by others. */
+  call(traits: ShaderTraits, groups: number, facts: LaunchFacts, options: CallOptions = {}): ShaderCall {
+    const form = this.#form(traits);
+    return new Call(this, 4 * this.#id + form, form, this.grid(groups), facts, options);
+  }
+}
+
+type CallOptions = Partial<Pick<ShaderCall, "fills" | "inPlace" | "updates">>;
+
+class Call implements ShaderCall {
+  readonly id: number;
+  readonly groups: ShaderCall["groups"];
+  readonly fills: ShaderCall["fills"];
+  readonly inPlace: ShaderCall["inPlace"];
+  readonly updates: boolean;
+  readonly #program: ShaderProgram;
+  readonly #form: number;
+  readonly #facts: LaunchFacts;
+  #constants: Uint32Array | null = null;
+
+  constructor(
+    program: ShaderProgram,
+    id: number,
+    form: number,
+    groups: ShaderCall["groups"],
     facts: LaunchFacts,
-    options: Partial<Pick<ShaderCall, "fills" | "inPlace" | "updates">> = {},
-  ): ShaderCall {
-    const { bytes, views, uniforms } = this.compiled(traits);
-    const grid = this.grid(groups);
-    const constants = Uint32Array.from(uniforms, (u) => {
-      const n = this.uniform(u, facts, grid[0]);
+    { fills = [], inPlace = false, updates = false }: CallOptions,
+  ) {
+    this.#program = program;
+    this.id = id;
+    this.#form = form;
+    this.groups = groups;
+    this.#facts = facts;
+    this.fills = fills;
+    this.inPlace = inPlace;
+    this.updates = updates;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#program.compiledForm(this.#form).bytes;
+  }
+
+  get views(): Uint8Array {
+    return this.#program.compiledForm(this.#form).views;
+  }
+
+  get constants(): Uint32Array {
+    if (this.#constants !== null) return this.#constants;
+    const { uniforms } = this.#program.compiledForm(this.#form);
+    return (this.#constants = Uint32Array.from(uniforms, (u) => {
+      const n = this.#program.uniform(u, this.#facts, this.groups[0]);
       return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
-    });
-    return {
-      id: 4 * this.#id + this.#form(traits),
-      bytes,
-      views,
-      constants,
-      groups: grid,
-      fills: options.fills ?? [],
-      inPlace: options.inPlace ?? false,
-      updates: options.updates ?? false,
-    };
+    }));
   }
 }

@@ -88,8 +88,8 @@ export const callOf = (
   traits: ShaderTraits,
   { program, groups, inPlace, updates }: Kernel,
   facts: LaunchFacts,
-  fills: ShaderCall["fills"] = [],
-): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, updates, fills });
+  options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {},
+): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, updates, ...options });
 
 /** An input or output of the library's shaders. */
 export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;

@@ -66,7 +66,7 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
     ...outputs.map(({ name, sizes }) => [name, sizes] as const),
   ]);
   const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall(g.capabilities, { dtype, shape: sizes })) : [];
-  return g.shader(callOf(g.capabilities, kernel, { shapes, params }, zeros), Object.values(inputs), outputs);
+  return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs);
 }
 
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>

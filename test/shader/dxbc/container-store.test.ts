@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { containerFolder, readContainer, shrink, writeContainer } from "../../../src/shader/dxbc/container-store.ts";
 import { emitShader, type CompiledShader } from "../../../src/shader/dxbc/emit.ts";
-import { ShaderProgram } from "../../../src/shader/dxbc/shader-program.ts";
+import { announcingContainers, ShaderProgram } from "../../../src/shader/dxbc/shader-program.ts";
 import type { Shader } from "../../../src/shader/ir.ts";
 import { Scope } from "../../../src/shader/language.ts";
 
@@ -63,6 +63,29 @@ describe("compiled shaders", () => {
     other.program.compiled(traits);
     expect(other.made()).toBe(1);
     expect(files()).toHaveLength(2);
+  });
+
+  it("are made when a launch's code is read, and told of once each", () => {
+    const [first, second] = [later(2), later(3)];
+    const facts = { shapes: { x: [100], y: [100] }, params: { n: 100 } };
+    const calls = [first, first, second].map(({ program }) => program.call(traits, 2, facts));
+    expect(calls.map(({ groups }) => groups)).toEqual([[2, 1, 1], [2, 1, 1], [2, 1, 1]]); // prettier-ignore
+    expect([first.made(), second.made()]).toEqual([0, 0]);
+    expect(calls[0]!.id).toBe(calls[1]!.id);
+    const told: CompiledShader[] = [];
+    announcingContainers(
+      (made) => told.push(made),
+      () => {
+        expect([...calls[0]!.constants]).toEqual([100, 100, 100, 2]);
+        expect(calls[1]!.bytes).toBe(calls[0]!.bytes);
+        expect(calls[0]!.views).toBe(told[0]!.views);
+      },
+    );
+    expect([first.made(), second.made()]).toEqual([1, 0]);
+    expect(told).toHaveLength(1);
+    expect(told[0]!.bytes).toBe(calls[0]!.bytes);
+    expect(calls[2]!.bytes.length).toBeGreaterThan(0);
+    expect(told).toHaveLength(1);
   });
 
   it("are of one form of device each", () => {

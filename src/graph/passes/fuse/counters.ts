@@ -67,7 +67,7 @@ function counting(count: number, [low, high]: Counter["addend"]): Kernel {
 function launched(counters: readonly Counter[], capabilities: Capabilities): GraphNode {
   const made = counting(counters.length, counters[0]!.addend);
   const shapes = Object.fromEntries(counters.flatMap((_, i) => [[`x${i}`, [2]] as const, [`y${i}`, [2]] as const]));
-  const shader = { ...callOf(capabilities, made, { shapes, params: {} }), inPlace: counters.map((_, i) => [i, i] as const) };
+  const shader = callOf(capabilities, made, { shapes, params: {} }, { inPlace: counters.map((_, i) => [i, i] as const) });
   const nodes = counters.map(({ node }) => node);
   const fused: FusedNodes = {
     nodes,

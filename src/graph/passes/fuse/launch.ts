@@ -191,7 +191,9 @@ export function launchOf(forms: readonly Form[], facts: Facts, traits: ShaderTra
   const inPlace = parts.flatMap(({ form, inputs: x, outputs: y }) =>
     inPlacePairs(form, facts).flatMap(([i, o]) => (readers[x[i]!] === 1 ? [[x[i]!, y[o]!] as const] : [])),
   );
-  const shader = { ...callOf(traits, made, { shapes, params }), inPlace };
+  // Now: what makes its code holds the region's graph until then.
+  made.program.compiled(traits);
+  const shader = callOf(traits, made, { shapes, params }, { inPlace });
   const inputs = sources.map((x) => packedExpr(x.value, x.dtype, [elementsOf(x)]));
   return {
     kernel: made,
