@@ -42,6 +42,8 @@ export class EngineMemory {
   static readonly #lent = new Set<EngineMemory>();
   readonly #operation: string;
   readonly #tensor: Tensor;
+  /** Whether the tensor is this memory's own, and goes with it. */
+  readonly #isOwn: boolean;
   readonly #native: NativeDevice;
   /** The address, where the device's memory is used in place. */
   #address: number | null = null;
@@ -50,9 +52,10 @@ export class EngineMemory {
   /** Memory for such copies: to make new pages takes longer than to copy. */
   #kept: Uint8Array | null = null;
 
-  private constructor(operation: string, tensor: Tensor) {
+  private constructor(operation: string, tensor: Tensor, isOwn = true) {
     this.#operation = operation;
     this.#tensor = tensor;
+    this.#isOwn = isOwn;
     this.#native = nativeDevice(tensor.device, operation);
   }
 
@@ -86,6 +89,13 @@ export class EngineMemory {
   /** A packed tensor that starts its storage, itself: bytesNow() and returned() may follow each other many times. */
   static inPlace(operation: string, tensor: Tensor): EngineMemory {
     return new EngineMemory(operation, tensor);
+  }
+
+  /** Of a tensor that stays as it is until read(): the tensor itself where it is packed and starts its storage, else a copy. */
+  static toRead(operation: string, x: Tensor): EngineMemory {
+    requireElements(operation, x);
+    requireReal(operation, [x]);
+    return x.desc.isPacked && x.offset === 0 && x.size > 0 ? new EngineMemory(operation, x, false) : EngineMemory.of(operation, x);
   }
 
   /** Of several tensors' elements, one behind the other, on the first one's device: [number of elements]. They have one dtype. */
@@ -177,7 +187,13 @@ export class EngineMemory {
   /** The engine is done, and has written nothing. */
   read(): void {
     this.#giveBack();
-    this.#tensor.dispose();
+    if (this.#isOwn) this.#tensor.dispose();
+  }
+
+  /** The engine is done, and has written nothing: a tensor of what it read, the caller's. */
+  kept(): Tensor {
+    this.#giveBack();
+    return this.#tensor;
   }
 
   #giveBack(): void {

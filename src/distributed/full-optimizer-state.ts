@@ -23,8 +23,8 @@ export function fullOptimizerStateDict(optimizer: Optimizer): OptimizerState {
   const parameters = parametersOf(optimizer);
   const state: State = {};
   const { counterNames } = optimizer;
-  scope(() => {
-    const { state: own } = optimizer.stateDict();
+  const paramGroups = scope(() => {
+    const { state: own, paramGroups } = optimizer.stateDict();
     for (const [key, byName] of Object.entries(own)) {
       const parameter = parameters[Number(key)]!;
       const unit = unitOf(parameter);
@@ -35,8 +35,9 @@ export function fullOptimizerStateDict(optimizer: Optimizer): OptimizerState {
         }),
       );
     }
+    return paramGroups;
   });
-  return { state, paramGroups: optimizer.stateDict().paramGroups };
+  return { state, paramGroups };
 }
 
 /**

@@ -4,23 +4,22 @@ import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { attach } from "../autograd/record.ts";
 import type { SavedHooks } from "../autograd/saved-hooks.ts";
 import { TapeNode, type Gradients } from "../autograd/tape.ts";
-import { DTYPES } from "../core/dtype.ts";
 import { AutogradError } from "../core/errors.ts";
 import { keep, outsideScopes, scope } from "../core/scope.ts";
 import type { Shape } from "../core/shape.ts";
-import type { Desc, Storage } from "../core/storage.ts";
+import { internDesc, type Desc, type Storage } from "../core/storage.ts";
 import { partOf, setPart } from "../core/tensor-part.ts";
 import { Tensor } from "../core/tensor.ts";
 import { cutPart } from "../nn/cut-part.ts";
 import type { Parameter } from "../nn/parameter.ts";
 import { replace } from "../nn/replace.ts";
 import { setAgreement } from "../optim/found-agreement.ts";
-import { fromBytes, zeros } from "../ops/creation/creation.ts";
+import { zeros } from "../ops/creation/creation.ts";
 import { clone } from "../ops/data/state.ts";
 import { cat } from "../ops/shape/join.ts";
 import { narrow, reshape } from "../ops/shape/movement.ts";
 import { agreementOf } from "./agreed-found.ts";
-import { bytesNow } from "./gradient-reduction.ts";
+import { EngineMemory } from "./engine-memory.ts";
 import { described, type ProcessGroup } from "./process-group.ts";
 
 const OPERATION = "fullyShard";
@@ -98,23 +97,26 @@ export class ShardedUnit {
   gathered(parts: readonly Tensor[], of: readonly Sharded[]): Tensor[] {
     const { size: ranks } = this.group;
     const { dtype, device } = parts[0]!;
-    const element = DTYPES[dtype].sizeInBytes;
-    const own = noGrad(() => scope(() => bytesNow(cat(parts.map((p) => p.detach())))));
-    const all = new Uint8Array(own.byteLength * ranks);
-    if (own.byteLength > 0) {
-      const what = described("allGather", OPERATION, dtype, [own.byteLength / element]);
-      this.group.reduceNow(OPERATION, { kind: "allGather", what, input: own, output: all })();
-    }
+    const total = of.reduce((sum, { length }) => sum + length, 0);
+    if (total === 0) return of.map(({ shape }) => noGrad(() => zeros(shape, { dtype, device })));
+    const isOne = parts.length === 1;
+    const input = isOne ? EngineMemory.toRead(OPERATION, parts[0]!) : EngineMemory.joined(OPERATION, parts);
+    const output = EngineMemory.empty(OPERATION, { dtype, device, shape: [ranks, total] });
+    const what = described("allGather", OPERATION, dtype, [total]);
+    this.group.reduceNow(OPERATION, { kind: "allGather", what, input: input.bytesNow(true), output: output.bytesNow(false) })();
+    input.read();
+    const rows = output.written();
     let start = 0;
-    return of.map(({ shape, size, length }) => {
-      const whole = new Uint8Array(length * ranks * element);
-      for (let r = 0; r < ranks; r++) {
-        const from = r * own.byteLength + start;
-        whole.set(all.subarray(from, from + length * element), r * length * element);
-      }
-      start += length * element;
-      return noGrad(() => fromBytes(OPERATION, device, dtype, shape, whole.subarray(0, size * element)));
+    const wholes = of.map(({ shape, length }) => {
+      // One parameter's parts stand one behind the other already.
+      const packed = isOne ? rows : outsideScopes(() => scope(() => noGrad(() => clone(narrow(rows, 1, start, length)))));
+      start += length;
+      const whole = new Tensor(packed.storage, internDesc(device, dtype, shape));
+      packed.dispose();
+      return whole;
     });
+    if (!isOne) rows.dispose();
+    return wholes;
   }
 
   /** Whole tensors of something that each rank has a part of, such as an optimizer's state of this parameter. */
@@ -209,29 +211,42 @@ export class ShardedUnit {
       const total = list.reduce((sum, { length }) => sum + length, 0);
       if (total === 0) continue;
       const { dtype, device } = list[0]!.parameter;
-      const input = noGrad(() =>
-        scope(() => {
-          const rows = list.map(({ i, size, length }) => {
-            const gap = length * group.size - size;
-            const dy = dys[i] ?? zeros([size], { dtype, device });
-            const flat = reshape(dy.detach(), [-1]);
-            return reshape(gap === 0 ? flat : cat([flat, zeros([gap], { dtype, device })]), [group.size, length]);
-          });
-          return bytesNow(cat(rows, 1));
-        }),
+      const rows = outsideScopes(() =>
+        scope(() =>
+          noGrad(() =>
+            cat(
+              list.map(({ i, size, length }) => {
+                const gap = length * group.size - size;
+                const dy = dys[i] ?? zeros([size], { dtype, device });
+                const flat = reshape(dy.detach(), [-1]);
+                return reshape(gap === 0 ? flat : cat([flat, zeros([gap], { dtype, device })]), [group.size, length]);
+              }),
+              1,
+            ),
+          ),
+        ),
       );
-      const output = new Uint8Array(total * DTYPES[dtype].sizeInBytes);
+      const input = EngineMemory.inPlace(OPERATION, rows);
+      const output = EngineMemory.empty(OPERATION, { dtype, device, shape: [total] });
       const call = described("reduceScatter", "mean", dtype, [total]);
-      group.reduceNow(OPERATION, { kind: "reduceScatter", what: call, dtype, reduction: "mean", input, output })();
+      group.reduceNow(OPERATION, {
+        kind: "reduceScatter",
+        what: call,
+        dtype,
+        reduction: "mean",
+        input: input.bytesNow(true),
+        output: output.bytesNow(false),
+      })();
+      input.read();
+      const flat = output.written();
       noGrad(() => {
-        const flat = fromBytes(OPERATION, device, dtype, [total], output);
         let start = 0;
         for (const { i, length } of list) {
           results[i] = clone(narrow(flat, 0, start, length));
           start += length;
         }
-        flat.dispose();
       });
+      flat.dispose();
     }
     return results;
   }

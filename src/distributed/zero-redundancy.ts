@@ -1,23 +1,24 @@
 /** ZeroRedundancyOptimizer: each rank keeps the optimizer's state of a part of the parameters. */
-import { noGrad, enableGrad } from "../autograd/grad-mode.ts";
+import { enableGrad } from "../autograd/grad-mode.ts";
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { TraceError, ValueError } from "../core/errors.ts";
 import { namedDevice } from "../core/device.ts";
 import { outsideScopes } from "../core/scope.ts";
+import { sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { TAKES } from "../io/checkpoint/into.ts";
 import { clearGradient } from "../nn/module-tensors.ts";
 import { Parameter } from "../nn/parameter.ts";
-import { fromBytes, zeros } from "../ops/creation/creation.ts";
+import { zeros } from "../ops/creation/creation.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "../optim/group.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { setAgreement } from "../optim/found-agreement.ts";
 import { agreementOf } from "./agreed-found.ts";
+import { EngineMemory } from "./engine-memory.ts";
 import { takeFrom } from "./first-rank.ts";
-import { bytesNow } from "./gradient-reduction.ts";
 import { groupOf } from "./init-process-group.ts";
-import type { ProcessGroup } from "./process-group.ts";
+import { described, type ProcessGroup } from "./process-group.ts";
 
 const OPERATION = "ZeroRedundancyOptimizer";
 
@@ -175,16 +176,12 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
     const { state: own, paramGroups } = this.stateDict();
     const state: Record<string, Record<string, Tensor>> = {};
     for (let rank = 0; rank < this.#group.size; rank++)
-      for (const [described, bytes] of this.#sent(rank, own)) {
-        const { parameter, name, dtype, shape, device } = described;
-        const t = outsideScopes(() => noGrad(() => fromBytes(OPERATION, namedDevice(OPERATION, "state", device), dtype, shape, bytes)));
-        (state[parameter] ??= {})[name] = t;
-      }
+      for (const [{ parameter, name }, t] of this.#sent(rank, own)) (state[parameter] ??= {})[name] = t;
     return { state, paramGroups };
   }
 
-  /** What a rank has, on all ranks. */
-  *#sent(root: number, own: State): Generator<readonly [Described, Uint8Array]> {
+  /** What a rank has, on all ranks: new tensors. */
+  *#sent(root: number, own: State): Generator<readonly [Described, Tensor]> {
     const isRoot = root === this.#group.rank;
     const tensors = isRoot
       ? Object.entries(own).flatMap(([parameter, byName]) =>
@@ -194,13 +191,21 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
           ]),
         )
       : [];
-    const text = Buffer.from(JSON.stringify(tensors.map(([described]) => described)));
+    const text = Buffer.from(JSON.stringify(tensors.map(([one]) => one)));
     const length = this.#broadcast(root, new Uint8Array(new BigUint64Array([BigInt(text.byteLength)]).buffer));
     const size = Number(new BigUint64Array(length.slice().buffer)[0]);
     const list = JSON.parse(Buffer.from(this.#broadcast(root, isRoot ? text : new Uint8Array(size))).toString()) as readonly Described[];
-    for (const [i, described] of list.entries()) {
-      const sizeInBytes = described.shape.reduce((a, b) => a * b, 1) * DTYPES[described.dtype].sizeInBytes;
-      yield [described, this.#broadcast(root, isRoot ? bytesNow(tensors[i]![1]) : new Uint8Array(sizeInBytes))];
+    for (const [i, one] of list.entries()) {
+      const { dtype, shape, device } = one;
+      const memory = isRoot
+        ? EngineMemory.of(OPERATION, tensors[i]![1])
+        : EngineMemory.empty(OPERATION, { dtype, shape, device: namedDevice(OPERATION, "state", device) });
+      const bytes = memory.bytesNow(isRoot);
+      if (sizeOf(shape) > 0 && this.#group.size > 1) {
+        const what = described("broadcast", OPERATION, dtype, shape);
+        this.#group.reduceNow(OPERATION, { kind: "broadcast", what, root, input: bytes, output: bytes })();
+      }
+      yield [one, isRoot ? memory.kept() : memory.written()];
     }
   }
 
