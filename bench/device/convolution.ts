@@ -7,6 +7,7 @@ import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { CASES } from "./networks.ts";
 import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthwise.js";
+import type { productSizes as products } from "../../dist/shader/kernels/convolution-gemm.js";
 import type * as plans from "../../dist/shader/kernels/convolution-plan.js";
 import type { SumForm as Sum } from "../../dist/shader/kernels/convolution-sum.js";
 import type {
@@ -15,7 +16,7 @@ import type {
   ConvolutionTile as Tile,
   Pair,
 } from "../../dist/shader/kernels/convolution-tiles.js";
-import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
+import { deviceOf, listOf, numberOf, oneOf, optionsOf } from "./options.ts";
 import { stepOf, timed } from "./steps.ts";
 
 const help = `node build/bench/device/convolution.js [OPTIONS]
@@ -27,6 +28,8 @@ const help = `node build/bench/device/convolution.js [OPTIONS]
   --budget S        begin no variant after so many seconds (default: 110)
   --rounds N        profiles of each variant, of which the fastest counts (default: 5)
   --warm MS         how long products run before the variants of a case are timed (default: 60)
+  --dtype NAME      float32 or float16 (default: float32)
+  --layout NAME     NCHW or NHWC, of x and dy (default: NCHW)
   --small           small sizes only
   --no-step         leave out the training steps
   --explain         print each dispatch of the training steps
@@ -40,7 +43,8 @@ const KINDS: readonly Kind[] = ["forward", "inputGradient", "weightGradient"];
 type Numbers = Readonly<Record<string, number>>;
 interface Described {
   readonly name: string;
-  readonly inputs: Readonly<Record<string, "f32">>;
+  readonly inputs: Readonly<Record<string, "f32" | "f16">>;
+  readonly outputs: { readonly y: "f32" | "f16" };
   readonly params: Readonly<Record<string, "u32">>;
   readonly threads: number;
   readonly body: (s: unknown) => void;
@@ -50,7 +54,7 @@ const NO_EPILOGUE = { hasBias: false, epsilon: null, hasAddend: false, activatio
 /** src/shader/kernels/convolution*.ts. */
 type Plans = typeof plans;
 type Sizes = plans.ConvolutionSizes;
-type SumForm = Pick<Sum, "width">;
+type SumForm = Pick<Sum, "width" | "element">;
 type Made = Described & { groups(n: Numbers): number };
 interface Modules {
   readonly plans: Plans;
@@ -58,22 +62,23 @@ interface Modules {
   depthwiseKernel(form: DepthwiseForm): Made;
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
+  readonly productSizes: typeof products;
 }
 
 /** The library's own modules: tiles and splits are no part of what the package exports. */
 async function load(): Promise<Modules> {
   const from = async <T>(name: string): Promise<T> =>
     (await import(new URL(`../../../dist/shader/kernels/${name}.js`, import.meta.url).href)) as T;
-  const { convolutionKernel } = await from<Pick<Modules, "convolutionKernel">>("convolution-gemm");
+  const { convolutionKernel, productSizes } = await from<Pick<Modules, "convolutionKernel" | "productSizes">>("convolution-gemm");
   const { depthwiseKernel } = await from<Pick<Modules, "depthwiseKernel">>("convolution-depthwise");
   const { sumKernel } = await from<Pick<Modules, "sumKernel">>("convolution-sum");
   const { CONVOLUTION_TILES: tiles } = await from<{ CONVOLUTION_TILES: Modules["tiles"] }>("convolution-tiles");
-  return { plans: await from<Plans>("convolution-plan"), convolutionKernel, depthwiseKernel, sumKernel, tiles };
+  return { plans: await from<Plans>("convolution-plan"), convolutionKernel, depthwiseKernel, sumKernel, tiles, productSizes };
 }
 
 interface Case {
   readonly name: string;
-  readonly sizes: Omit<Sizes, "kind">;
+  readonly sizes: Omit<Sizes, "kind" | "element" | "layouts">;
 }
 
 /** A square plane and kernel; padded so that stride 1 keeps the size. */
@@ -151,7 +156,7 @@ function byDirectML(c: Sizes): Run {
     return (dy, w) => dx.convTranspose2d(dy, w, null, { ...options, outputPadding });
   }
   return (x, dy) => {
-    const w = dx.zeros([c.groups * c.filters, c.channels, ...c.kernel], { device: x.device }).requiresGrad_();
+    const w = dx.zeros([c.groups * c.filters, c.channels, ...c.kernel], { device: x.device, dtype: x.dtype }).requiresGrad_();
     return dx.grad(dx.conv2d(x, w, null, options), [w], { gradient: dy })[0]!;
   };
 }
@@ -165,8 +170,8 @@ function shaderOf(made: Described, shape: (params: Numbers) => readonly number[]
   if (found === undefined) {
     const spec = {
       name: made.name,
-      inputs: Object.fromEntries(Object.keys(made.inputs).map((key) => [key, "float32" as const])),
-      outputs: { y: { dtype: "float32" as const, shape: (_: unknown, params: Numbers) => [...shape(params)] } },
+      inputs: Object.fromEntries(Object.entries(made.inputs).map(([key, element]) => [key, DTYPES[element]])),
+      outputs: { y: { dtype: DTYPES[made.outputs.y], shape: (_: unknown, params: Numbers) => [...shape(params)] } },
       params: made.params,
       threads: made.threads,
       groups: (_: unknown, params: Numbers) => groups(params),
@@ -177,6 +182,7 @@ function shaderOf(made: Described, shape: (params: Numbers) => readonly number[]
   return found;
 }
 
+const DTYPES = { f32: "float32", f16: "float16" } as const;
 const sized = (params: Numbers): readonly number[] => [params["size"]!];
 
 interface Variant {
@@ -188,9 +194,11 @@ interface Variant {
 function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const shape = m.plans.resultShape(c);
   const size = shape.reduce((a, d) => a * d, 1);
+  // A view in NHWC is packed as [N, H, W, C].
+  const inMemory = (t: dx.Tensor, layout: "NCHW" | "NHWC"): dx.Tensor => (layout === "NHWC" ? t.permute(0, 2, 3, 1) : t);
   const inputs = (a: dx.Tensor, b: dx.Tensor): Readonly<Record<string, dx.Tensor>> => ({
-    x: a,
-    [c.kind === "weightGradient" ? "dy" : "w"]: b,
+    x: inMemory(a, c.layouts.x),
+    ...(c.kind === "weightGradient" ? { dy: inMemory(b, c.layouts.dy) } : { w: b }),
   });
   const total = (parts: dx.Tensor, form: SumForm, splits: number, inner: number, channels: number): dx.Tensor => {
     const made = m.sumKernel({ ...form, ...NO_EPILOGUE });
@@ -205,7 +213,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
       const shader = shaderOf({ ...made, name: `${made.name} to ${parts} x ${shape.join(" x ")}` }, () => [parts * size], (n) => made.groups(n)); // prettier-ignore
       return (a, b) => {
         const { y } = shader(inputs(a, b), params);
-        return parts === 1 ? dx.reshape(y, [...shape]) : total(y, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+        return parts === 1 ? dx.reshape(y, [...shape]) : total(y, { width: size % 4 === 0 ? 4 : 1, element: c.element }, parts, size, 1);
       };
     };
     return [{ name: "depthwise", run }];
@@ -215,7 +223,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
     run: () => {
       const { form, tile, params, splits, sum } = m.plans.tiledPlan(c, NO_EPILOGUE, chosen);
       const made = m.convolutionKernel(form, tile);
-      const shader = shaderOf(made, (n) => [Math.ceil(depthOf(c, n) / n["perSplit"]!) * n["size"]!], (n) => made.groups(n)); // prettier-ignore
+      const shader = shaderOf(made, (n) => [Math.ceil(m.productSizes(c, n as unknown as Parameters<typeof products>[1]).depth / n["perSplit"]!) * n["size"]!], (n) => made.groups(n)); // prettier-ignore
       return (a, b) => {
         const { y } = shader(inputs(a, b), params);
         return sum === null ? dx.reshape(y, [...shape]) : total(y, sum.form, splits, sum.inner, sum.channels);
@@ -243,15 +251,8 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   return [first, ...all];
 }
 
-/** As productSizes has it. */
-function depthOf(c: Sizes, n: Numbers): number {
-  if (c.kind === "weightGradient") return n["images"]! * n["outHeight"]! * n["outWidth"]!;
-  const [kh, kw] = c.kernel;
-  const unit = kh * kw <= 9 ? kh * kw : kw <= 9 ? kw : 1;
-  return (c.kind === "forward" ? n["channels"]! : n["filters"]!) * ((kh * kw) / unit);
-}
-
-const TOLERANCE = 1e-3;
+/** Of the largest difference from DirectML's result: each of them rounds to its dtype. */
+const TOLERANCE = { f32: 1e-3, f16: 2e-2 } as const;
 
 interface Candidate {
   readonly name: string;
@@ -300,6 +301,8 @@ interface Options {
   readonly rounds: number;
   readonly warm: number;
   readonly until: number;
+  readonly element: "f32" | "f16";
+  readonly layout: "NCHW" | "NHWC";
 }
 
 async function measureVariants(m: Modules, device: dx.Device, options: Options, isSmall: boolean): Promise<Row[]> {
@@ -312,13 +315,19 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
         console.log(`${name}, ${kind}: no time left`);
         continue;
       }
-      const c: Sizes = { kind, ...sizes };
+      const { element, layout } = options;
+      const c: Sizes = { kind, element, layouts: { x: layout, dy: layout }, ...sizes };
       const random = (shape: readonly number[], seed: number): dx.Tensor =>
-        dx.randn([...shape], { device, generator: new dx.Generator(seed) });
+        dx.randn([...shape], { device, generator: new dx.Generator(seed) }).to(DTYPES[element]);
       const [ci, co] = [c.groups * c.channels, c.groups * c.filters];
       const of = { x: [c.images, ci, ...c.input], w: [co, c.channels, ...c.kernel], dy: [c.images, co, ...c.output] };
       const [a, b] = kind === "forward" ? [of.x, of.w] : kind === "inputGradient" ? [of.dy, of.w] : [of.x, of.dy];
-      const [left, right] = [random(a, 1), random(b, 2)];
+      const inLayout = (shape: readonly number[], seed: number, isWeight: boolean): dx.Tensor => {
+        if (layout === "NCHW" || isWeight) return random(shape, seed);
+        const [n, channels, ...plane] = shape as [number, number, ...number[]];
+        return random([n, ...plane, channels], seed).permute(0, 3, 1, 2);
+      };
+      const [left, right] = [inLayout(a, 1, false), inLayout(b, 2, kind !== "weightGradient")];
       const fail = (variant: string, error: unknown): void => {
         process.exitCode = 1;
         console.log(`${name} ${kind} ${variant}: ${(error as Error).stack}`);
@@ -331,7 +340,7 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
           const settings = { name: variant.name, check: false, fuse: "off", regions: "none" } as const;
           const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), settings);
           const result = dx.scope(() => compiled(left, right));
-          const got = result.dataSync() as Float32Array;
+          const got = result.to("float32").dataSync() as Float32Array;
           result.dispose();
           expected ??= got;
           candidates.push({ name: variant.name, compiled, difference: largest(got, expected) });
@@ -353,14 +362,14 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
           compiled.dispose();
           const row = { case: name, kind, variant, microseconds, teraflops: flop / microseconds / 1e6, difference };
           own.push(row);
-          const isWrong = !(difference <= TOLERANCE);
+          const isWrong = !(difference <= TOLERANCE[element]);
           console.log(`${name.padEnd(36)} ${kind.padEnd(14)} ${variant.padEnd(20)} ${microseconds.toFixed(1).padStart(8)} us ${row.teraflops.toFixed(2).padStart(6)} TFLOP/s  reference ${slowness.toFixed(2)}  differs by ${difference.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
           if (isWrong) process.exitCode = 1;
         } catch (error) {
           fail(variant, error);
         }
       const [directml, ...others] = own;
-      const best = others.filter((r) => r.difference <= TOLERANCE).toSorted((x, y) => x.microseconds - y.microseconds)[0];
+      const best = others.filter((r) => r.difference <= TOLERANCE[element]).toSorted((x, y) => x.microseconds - y.microseconds)[0];
       if (best !== undefined && directml !== undefined)
         console.log(`${name}, ${kind}: best is ${best.variant}, ${(directml.microseconds / best.microseconds).toFixed(2)} times DirectML's speed`); // prettier-ignore
       rows.push(...own);
@@ -426,6 +435,8 @@ async function main(): Promise<void> {
     budget: { type: "string", default: "110" },
     rounds: { type: "string", default: "5" },
     warm: { type: "string", default: "60" },
+    dtype: { type: "string", default: "float32" },
+    layout: { type: "string", default: "NCHW" },
     small: { type: "boolean", default: false },
     "no-step": { type: "boolean", default: false },
     explain: { type: "boolean", default: false },
@@ -439,6 +450,8 @@ async function main(): Promise<void> {
     kinds,
     which: values.variants,
     rounds: numberOf("rounds", values.rounds),
+    element: oneOf("dtype", values.dtype, { float32: "f32", float16: "f16" } as const),
+    layout: oneOf("layout", values.layout, { NCHW: "NCHW", NHWC: "NHWC" } as const),
     warm: numberOf("warm", values.warm),
     until: start + 1000 * numberOf("budget", values.budget),
   };

@@ -41,3 +41,10 @@ export function listOf<K extends string>(name: string, text: string, all: readon
   if (unknown.length > 0) throw new TypeError(`--${name} must be of ${all.join(", ")}; received ${unknown.join(", ")}`);
   return all.filter((x) => wanted.includes(x));
 }
+
+/** What the word of an option means. Throws for others. */
+export function oneOf<V>(name: string, text: string, meanings: { readonly [word: string]: V }): V {
+  if (!Object.hasOwn(meanings, text))
+    throw new TypeError(`--${name} must be one of ${Object.keys(meanings).join(", ")}; received ${JSON.stringify(text)}`);
+  return meanings[text]!;
+}

@@ -43,7 +43,7 @@ export const epilogueName = ({ hasBias, epsilon, hasAddend, activation, reluGrad
   reluGradient === null ? "" : `zero ${reluGradient}`,
 ];
 
-type AnyScope = Constants & { readonly buffers: { readonly [name: string]: BufferElements<"f32"> } };
+type AnyScope = Constants & { readonly buffers: { readonly [name: string]: BufferElements<"f32" | "f16"> } };
 
 /** Values of one channel as they are written. at: the index of the first one in the result; the others follow it. */
 export type Epilogue = (values: readonly Float[], at: Uint) => Float[];

@@ -4,17 +4,22 @@
  * few tiles, groups share the sums' length (splits), and a second shader adds their parts in order.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
-import type { Bool, Uint } from "../numbers.ts";
+import type { Uint } from "../numbers.ts";
 import { epilogueBuffers } from "./convolution-epilogue.ts";
 import { isPhased, phased, phasedColumns, phasedStep } from "./convolution-phases.ts";
-import { kernel, type Kernel } from "./kernel.ts";
+import { DEPTH, gatheredLast, gradientLast, sourceLast, weightOf, type WeightPart } from "./convolution-channels-last.ts";
+import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import {
+  advance,
+  allOf,
   CONVOLUTION_PARAMS,
   loadWhere,
   multiplied,
   nameOfForm,
+  partOf,
   PIXELS,
   sharedTiles,
+  sourceTap,
   threadsOf,
   unitOf,
   unitsFor,
@@ -22,7 +27,6 @@ import {
   type ConvolutionForm,
   type ConvolutionNumbers,
   type ConvolutionTile,
-  type F32,
   type Operand,
   type S,
 } from "./convolution-tiles.ts";
@@ -31,23 +35,27 @@ const ceil = (n: number, by: number): number => Math.ceil(n / by);
 
 /** Sizes of C and of the sums in one group of channels; `depth` is what perSplit counts. */
 export function productSizes(
-  { kind, kernel }: Pick<ConvolutionForm, "kind" | "kernel">,
+  { kind, kernel, stride, layouts }: Pick<ConvolutionForm, "kind" | "kernel" | "stride" | "layouts">,
   n: Pick<ConvolutionNumbers, "images" | "channels" | "filters" | "height" | "width" | "outHeight" | "outWidth">,
 ): { readonly rows: number; readonly columns: number; readonly depth: number } {
   const taps = kernel[0] * kernel[1];
   const outputs = n.images * n.outHeight * n.outWidth;
   if (kind === "weightGradient") return { rows: n.filters, columns: n.channels * taps, depth: outputs };
-  const units = taps / unitOf(kernel);
+  const units = readsChunks({ kind, kernel, stride, layouts }) ? taps : taps / unitOf(kernel);
   return kind === "forward"
     ? { rows: n.filters, columns: outputs, depth: n.channels * units }
     : { rows: n.channels, columns: n.images * n.height * n.width, depth: n.filters * units };
 }
 
-type Windows = Pick<ConvolutionForm, "kind" | "kernel" | "stride" | "dilation" | "padding">;
+type Windows = Pick<ConvolutionForm, "kind" | "kernel" | "stride" | "dilation" | "padding" | "layouts">;
+
+/** Whether the sums go over chunks of channels of x in NHWC; by phases they go over filters. */
+const readsChunks = (form: Pick<Windows, "kind" | "kernel" | "stride" | "layouts">): boolean => form.layouts.x === "NHWC" && form.kind !== "weightGradient" && !isPhased(form); // prettier-ignore
 
 /** Length of a step, in what perSplit counts. */
 export function stepOf(form: Windows, tile: ConvolutionTile): number {
   if (form.kind === "weightGradient") return PIXELS;
+  if (readsChunks(form)) return DEPTH;
   return isPhased(form) ? phasedStep(form, tile) : unitsFor(tile, unitOf(form.kernel));
 }
 
@@ -64,29 +72,13 @@ export function splitsOf(
   return { splits: ceil(steps, each), perSplit: each * step };
 }
 
-const both = (...conditions: readonly (Bool | null)[]): Bool | null =>
-  conditions.reduce((a, b) => (a === null ? b : b === null ? a : a.and(b)), null);
-
-/** A group's part of C. */
-function partOf(s: S, { bm, bn }: ConvolutionTile, rows: Uint, columns: Uint): { row: Uint; column: Uint; group: Uint; split: Uint } {
-  const [down, across] = [rows.add(bm - 1).div(bm), columns.add(bn - 1).div(bn)];
-  const tile = s.group.div(down);
-  const rest = tile.div(across);
-  return {
-    row: s.group.mod(down).mul(bm),
-    column: tile.mod(across).mul(bn),
-    group: rest.mod(s.params.groups),
-    split: rest.div(s.params.groups),
-  };
-}
-
 /** Forward and the data gradient: columns of C are pixels of the result, whose windows are gathered from the source. */
 function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
-  const { kernel: size, stride, dilation, padding, fits, isPointwise } = form;
+  const { kernel: size, fits, isPointwise } = form;
   const isForward = form.kind === "forward";
   const { bm, bn } = tile;
   const p = s.params;
-  const { x: source, w } = s.buffers as { readonly x: F32; readonly w: F32 };
+  const { x: source, w } = s.buffers as { readonly x: Numbers; readonly w: Numbers };
   const taps = size[0] * size[1];
   const unit = unitOf(size);
   const [perChannel, perStep, threads] = [taps / unit, unitsFor(tile, unitOf(size)), threadsOf(tile)];
@@ -101,18 +93,8 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
   const units = deep.mul(perChannel);
   const { row, column, group, split } = partOf(s, tile, rows, columns);
 
-  /** Where a tap of a window lies along an axis of the source; outside it is no less than the axis's size. */
-  const tapAlong = (axis: 0 | 1, at: Uint, tap: Uint | number): { readonly at: Uint; readonly inside: Bool } => {
-    const offset = typeof tap === "number" ? s.u32(tap * dilation[axis]) : tap.mul(dilation[axis]);
-    if (isForward) {
-      const seen = at.mul(stride[axis]).add(offset).sub(padding[axis]);
-      return { at: seen, inside: seen.lt(from[axis]) };
-    }
-    const reached = at.add(padding[axis]).sub(offset);
-    if (stride[axis] === 1) return { at: reached, inside: reached.lt(from[axis]) };
-    const seen = reached.div(stride[axis]);
-    return { at: seen, inside: seen.lt(from[axis]).and(seen.mul(stride[axis]).eq(reached)) };
-  };
+  const tapAlong = (axis: 0 | 1, at: Uint, tap: Uint | number): ReturnType<typeof sourceTap> =>
+    sourceTap(s, form, axis, at, tap, from[axis]);
 
   const wideB = isPointwise ? 4 : 1;
   const inRow = bn / wideB;
@@ -145,13 +127,13 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
         if (isStatic)
           return Array.from({ length: unit }, (_, q) => {
             const inside = mask === null ? pixelInside : mask.and(1 << q).ne(0);
-            return loadWhere(source, both(inside, unitInside), channel.add(offsets![q]!))[0]!;
+            return loadWhere(source, allOf(inside, unitInside), channel.add(offsets![q]!))[0]!;
           });
         const part = u.mod(perChannel);
         const v = tapAlong(0, y, unit === 1 ? part.div(size[1]) : part);
         const across = alongX ?? [tapAlong(1, x, part.mod(size[1]))];
         return across.map(
-          (t) => loadWhere(source, both(pixelInside, unitInside, v.inside, t.inside), channel.add(v.at.mul(from[1])).add(t.at))[0]!,
+          (t) => loadWhere(source, allOf(pixelInside, unitInside, v.inside, t.inside), channel.add(v.at.mul(from[1])).add(t.at))[0]!,
         );
       }).flat(),
     put: (shared, stride, values) => {
@@ -184,11 +166,11 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
         const rowInside = fits.rows ? null : row.add(m).lt(rows);
         if (isForward) {
           const index = at.mul(unit).add(k);
-          const inside = both(rowInside, fits.depth ? null : index.lt(length));
+          const inside = allOf(rowInside, fits.depth ? null : index.lt(length));
           return loadWhere(w, inside, group.mul(p.filters).add(row).add(m).mul(length).add(index), wideA);
         }
         const which = at.add(u);
-        const inside = both(rowInside, fits.depth ? null : which.lt(units));
+        const inside = allOf(rowInside, fits.depth ? null : which.lt(units));
         const filter = group.mul(p.filters).add(which.div(perChannel));
         const index = filter.mul(p.channels).add(row).add(m).mul(taps).add(which.mod(perChannel).mul(unit)).add(tap); // prettier-ignore
         return loadWhere(w, inside, index, wideA);
@@ -221,7 +203,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
   const { kernel: size, stride, dilation, padding, fits } = form;
   const { bm, bn } = tile;
   const p = s.params;
-  const { x: source, dy } = s.buffers as { readonly x: F32; readonly dy: F32 };
+  const { x: source, dy } = s.buffers as { readonly x: Numbers; readonly dy: Numbers };
   const taps = size[0] * size[1];
   const threads = threadsOf(tile);
   const [rows, columns] = [p.filters, p.channels.mul(taps)];
@@ -238,15 +220,6 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
   const image = s.variable(start.div(outPlane));
   const y = s.variable(start.mod(outPlane).div(p.outWidth));
   const x = s.variable(start.mod(outPlane).mod(p.outWidth));
-  const advance = (): void => {
-    const right = x.value.add(p.stepColumns);
-    const wraps = right.ge(p.outWidth);
-    x.value = wraps.select(right.sub(p.outWidth), right);
-    const below = y.value.add(p.stepRows).add(wraps.select(s.u32(1), 0));
-    const ends = below.ge(p.outHeight);
-    y.value = ends.select(below.sub(p.outHeight), below);
-    image.value = image.value.add(p.stepImages).add(ends.select(s.u32(1), 0));
-  };
 
   const rowsOf = Array.from({ length: bm / together }, (_, i) => sub.add(i * together));
   const columnsOf = Array.from({ length: bn / together }, (_, i) => {
@@ -256,37 +229,42 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
     const [top, left] = [tap.div(size[1]).mul(dilation[0]).sub(padding[0]), tap.mod(size[1]).mul(dilation[1]).sub(padding[1])] as const;
     return { m, top, left, inside: fits.columns ? null : c.lt(columns), at: channel.mul(plane).add(top.mul(p.width)).add(left) };
   });
-  const operandA: Operand = {
+  const part: WeightPart = { row, column, rows, columns, group, pixels, first };
+  const { layouts } = form;
+  const plainA = (): Operand => ({
     fetch: (at) => {
       const inside = fits.depth ? null : at.add(own).lt(pixels);
       const base = image.value.mul(p.groups).add(group).mul(p.filters).mul(outPlane).add(y.value.mul(p.outWidth)).add(x.value); // prettier-ignore
-      return rowsOf.map((m) => {
+      const values = rowsOf.map((m) => {
         const rowInside = fits.rows ? null : row.add(m).lt(rows);
-        return loadWhere(dy, both(inside, rowInside), base.add(row.add(m).mul(outPlane)))[0]!;
+        return loadWhere(dy, allOf(inside, rowInside), base.add(row.add(m).mul(outPlane)))[0]!;
       });
+      // x in NHWC has pixels of its own.
+      if (layouts.x === "NHWC") advance(s, image, y, x);
+      return values;
     },
     put: (shared, stride, values) => rowsOf.forEach((m, i) => shared.store(own.mul(stride).add(m), values[i]!)),
-  };
-  const operandB: Operand = {
+  });
+  const plainB = (): Operand => ({
     fetch: (at) => {
       const pixelInside = fits.depth ? null : at.add(own).lt(pixels);
       const [top, left] = [y.value.mul(stride[0]), x.value.mul(stride[1])];
       const base = image.value.mul(p.groups).add(group).mul(p.channels).mul(plane).add(top.mul(p.width)).add(left); // prettier-ignore
       const values = columnsOf.map((c) => {
         const seen = form.isInside ? null : top.add(c.top).lt(p.height).and(left.add(c.left).lt(p.width));
-        return loadWhere(source, both(pixelInside, c.inside, seen), base.add(c.at))[0]!;
+        return loadWhere(source, allOf(pixelInside, c.inside, seen), base.add(c.at))[0]!;
       });
-      advance();
+      advance(s, image, y, x);
       return values;
     },
     put: (shared, stride, values) => columnsOf.forEach(({ m }, i) => shared.store(own.mul(stride).add(m), values[i]!)),
-  };
+  });
   const sums = multiplied(
     s,
     tile,
     { depth: PIXELS, step: PIXELS, from: first, end, shared: sharedTiles(s, tile, PIXELS) },
-    operandA,
-    operandB,
+    layouts.dy === "NHWC" ? gradientLast(s, form, tile, part) : plainA(),
+    layouts.x === "NHWC" ? sourceLast(s, form, tile, part) : plainB(),
   );
   const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
   written(s, form, tile, sums, {
@@ -294,10 +272,16 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
     column,
     rows,
     columns,
-    at: (c) => offset.add(group.mul(p.filters).mul(columns)).add(c),
+    at: (c) => offset.add(group.mul(p.filters).mul(columns)).add(layouts.x === "NHWC" ? weightOf(c, form) : c),
     rowStride: columns,
     firstBias: s.u32(0),
   });
+}
+
+function bodyOf(form: ConvolutionForm): (s: S, form: ConvolutionForm, tile: ConvolutionTile) => void {
+  if (form.kind === "weightGradient") return weighed;
+  if (isPhased(form)) return phased;
+  return form.layouts.x === "NHWC" ? gatheredLast : gathered;
 }
 
 /** @internal What a shader of convolution is: its buffers, its threads, the groups of a launch, its code. */
@@ -311,12 +295,12 @@ export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) 
   };
   return {
     name: nameOfForm(form, tile),
-    inputs: Object.fromEntries(names.map((name) => [name, "f32" as const])),
-    outputs: { y: "f32" } as const,
+    inputs: Object.fromEntries(names.map((name) => [name, form.element])),
+    outputs: { y: form.isPartial ? "f32" : form.element },
     params: CONVOLUTION_PARAMS,
     threads: threadsOf(tile),
     groups,
-    body: (s: S): void => (form.kind === "weightGradient" ? weighed : isPhased(form) ? phased : gathered)(s, form, tile),
+    body: (s: S): void => bodyOf(form)(s, form, tile),
   };
 }
 

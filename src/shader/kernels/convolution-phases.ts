@@ -3,7 +3,8 @@
  * the zeros between the elements of dy. A group computes a tile of one phase.
  */
 import type { Float, Uint } from "../numbers.ts";
-import { loadWhere, together, type ConvolutionForm, type ConvolutionNumbers, type ConvolutionTile, type F32, type Operand, type S } from "./convolution-tiles.ts"; // prettier-ignore
+import type { Numbers } from "./kernel.ts";
+import { loadWhere, together, type ConvolutionForm, type ConvolutionNumbers, type ConvolutionTile, type Operand, type S } from "./convolution-tiles.ts"; // prettier-ignore
 import { multiplied, sharedTiles, threadsOf, unitsFor, written } from "./convolution-tiles.ts";
 
 /** Along one axis: pixels at + stride * i, which read taps `taps` of dy at i + offsets. */
@@ -90,19 +91,24 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
       const [within, sub] = [s.local.mod(bn), s.local.div(bn)];
       const c = column.add(within);
       const pixel = pixelOf(c);
-      const base = pixel.image.mul(p.groups).add(group).mul(p.filters).mul(outPlane);
+      const isLast = form.layouts.x === "NHWC";
+      // From one pixel to the next, and from one channel to the next.
+      const [perPixel, perChannel] = isLast ? [p.groups.mul(p.filters), s.u32(1)] : [s.u32(1), outPlane];
+      const base = isLast
+        ? pixel.image.mul(outPlane).mul(perPixel).add(group.mul(p.filters))
+        : pixel.image.mul(p.groups).add(group).mul(p.filters).mul(outPlane);
       const along = (phase: Phase, from: Uint, size: Uint) =>
         phase.offsets.map((shift) => ({ at: from.add(shift >>> 0), inside: from.add(shift >>> 0).lt(size) }));
       const [ys, xs] = [along(py, pixel.y, p.outHeight), along(px, pixel.x, p.outWidth)];
-      const seen = ys.flatMap((y) => xs.map((x) => ({ at: y.at.mul(p.outWidth).add(x.at), inside: y.inside.and(x.inside) })));
+      const seen = ys.flatMap((y) => xs.map((x) => ({ at: y.at.mul(p.outWidth).add(x.at).mul(perPixel), inside: y.inside.and(x.inside) })));
       const bits = seen.map(({ inside }, q) => inside.select(s.u32(1 << q), 0)).reduce((a, b) => a.or(b));
       const mask = fits.columns ? bits : c.lt(columns).select(bits, 0);
-      const dy = s.buffers["x"] as F32;
+      const dy = s.buffers["x"] as Numbers;
       const b: Operand = {
         fetch: (from) =>
           Array.from({ length: units / at }, (_, k): Float[] => {
             const u = from.add(k * at).add(sub);
-            const channel = base.add(u.mul(outPlane));
+            const channel = base.add(u.mul(perChannel));
             const own = fits.depth ? mask : u.lt(p.filters).select(mask, 0);
             return seen.map((tap, q) => loadWhere(dy, own.and(1 << q).ne(0), channel.add(tap.at))[0]!);
           }).flat(),
@@ -111,7 +117,7 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
             for (let q = 0; q < taps; q++) to.store(sub.add(k * at).mul(taps).add(q).mul(strideB).add(within), values[k * taps + q]!); // prettier-ignore
         },
       };
-      const w = s.buffers["w"] as F32;
+      const w = s.buffers["w"] as Numbers;
       const all = form.kernel[0] * form.kernel[1];
       // Taps of a phase are equally far apart.
       const tapAt = (phase: Phase, k: Uint): Uint => k.mul(phase.taps.length < 2 ? 0 : phase.taps[1]! - phase.taps[0]!).add(phase.taps[0]!);

@@ -6,11 +6,13 @@ import { NO_EPILOGUE, type EpilogueForm } from "./convolution-epilogue.ts";
 import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
 import { variantOf } from "../shader-forms.ts";
-import { CONVOLUTION_TILES, PIXELS, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
+import { CONVOLUTION_TILES, PIXELS, chunkOf, type ConvolutionElement, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Layouts, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
 
 /** Of y = conv(x, w): x [images, groups * channels, input...], w [groups * filters, channels, kernel...], y [images, groups * filters, output...]. */
 export interface ConvolutionSizes {
   readonly kind: ConvolutionKind;
+  readonly element: ConvolutionElement;
+  readonly layouts: Layouts;
   readonly images: number;
   readonly groups: number;
   /** Of one group. */
@@ -143,9 +145,14 @@ export function tiledPlan(c: ConvolutionSizes, epilogue: EpilogueForm, chosen = 
   const fits = { rows: rows % tile.bm === 0, columns: columnsFit, depth: depth % step === 0 };
   const isWeight = kind === "weightGradient";
   // In the data gradient rows of A are read four at a time.
-  const isPointwise = !isWeight && isInside && isAligned && plane % 4 === 0 && fits.depth && (kind === "forward" || fits.rows);
+  const isPointwise =
+    !isWeight && c.layouts.x === "NCHW" && isInside && isAligned && plane % 4 === 0 && fits.depth && (kind === "forward" || fits.rows);
+  const isLastWeight = isWeight && c.layouts.x === "NHWC" && area(kernel) > 1;
   const form: ConvolutionForm = {
     kind,
+    element: c.element,
+    layouts: c.layouts,
+    chunks: { x: chunkOf(kind === "inputGradient" ? c.filters : c.channels), dy: chunkOf(c.filters) },
     kernel,
     stride,
     dilation,
@@ -153,7 +160,7 @@ export function tiledPlan(c: ConvolutionSizes, epilogue: EpilogueForm, chosen = 
     fits,
     isPointwise,
     isInside: isInside && (kind !== "inputGradient" || isAligned),
-    isWide: !byPhases && (isWeight ? columns : plane) % 4 === 0,
+    isWide: !byPhases && !isLastWeight && (isWeight ? columns : plane) % 4 === 0,
     isPartial: splits > 1,
     ...(splits === 1 ? epilogue : NO_EPILOGUE),
   };
@@ -167,7 +174,11 @@ export function tiledPlan(c: ConvolutionSizes, epilogue: EpilogueForm, chosen = 
     stepColumns: (PIXELS % outPlane) % c.output[1],
   };
   const inner = isWeight ? size : plane;
-  const sum = { form: { width: inner % 4 === 0 ? (4 as const) : (1 as const), ...epilogue }, inner, channels: isWeight ? 1 : result[1] };
+  const sum = {
+    form: { width: inner % 4 === 0 ? (4 as const) : (1 as const), element: c.element, ...epilogue },
+    inner,
+    channels: isWeight ? 1 : result[1],
+  };
   return { form, tile, params, splits, sum: splits > 1 ? sum : null };
 }
 
@@ -189,8 +200,8 @@ export function depthwisePlan(c: ConvolutionSizes, epilogue: EpilogueForm): Dept
   const pixels = c.images * area(c.output);
   const parts =
     c.kind === "weightGradient" ? Math.max(1, Math.min(ceil(4 * ENOUGH, c.groups * c.filters), Math.floor(pixels / MIN_PIXELS))) : 1;
-  const { kind, kernel, stride, dilation, padding } = c;
+  const { kind, element, layouts, kernel, stride, dilation, padding } = c;
   const width = kind !== "weightGradient" && result[3] % 4 === 0 ? (4 as const) : (1 as const);
   const params = { images: c.images, channels: c.groups, multiplier: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], parts }; // prettier-ignore
-  return { form: { kind, kernel, stride, dilation, padding, width, ...epilogue }, params, parts };
+  return { form: { kind, element, layouts, isPartial: parts > 1, kernel, stride, dilation, padding, width, ...epilogue }, params, parts };
 }

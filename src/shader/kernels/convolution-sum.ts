@@ -1,17 +1,20 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
-import type { BufferElements, Scope } from "../language.ts";
+import type { Scope } from "../language.ts";
 import type { Float } from "../numbers.ts";
 import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
-import { kernel, type Kernel } from "./kernel.ts";
+import type { ConvolutionElement } from "./convolution-tiles.ts";
+import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 
 export interface SumForm extends EpilogueForm {
+  /** Of the result and what the epilogue reads; parts are float32. */
+  readonly element: ConvolutionElement;
   /** Elements of a thread: 4 where four neighbours have one bias, else 1. */
   readonly width: 1 | 4;
 }
 
 /** inner: elements of a channel that are neighbours; channels: how many follow each other. */
 export const SUM_PARAMS = { splits: "u32", size: "u32", inner: "u32", channels: "u32" } as const;
-type S = Scope<{ readonly [name: string]: "f32" }, typeof SUM_PARAMS>;
+type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof SUM_PARAMS>;
 
 const THREADS = 64;
 /** Parts that are read at once: the loads wait together. */
@@ -19,7 +22,7 @@ const TOGETHER = 8;
 
 function summed(s: S, form: SumForm): void {
   const { width } = form;
-  const { parts, y } = s.buffers as { readonly parts: BufferElements<"f32">; readonly y: BufferElements<"f32"> };
+  const { parts, y } = s.buffers as { readonly parts: Numbers; readonly y: Numbers };
   const { splits, size, inner, channels } = s.params;
   const at = s.thread.mul(width);
   s.if(at.lt(size), () => {
@@ -45,12 +48,15 @@ function summed(s: S, form: SumForm): void {
 
 /** @internal As convolutionKernel has it. */
 export function sumKernel(form: SumForm) {
-  const { width } = form;
-  const inputs = Object.fromEntries(["parts", ...epilogueBuffers(form)].map((name) => [name, "f32" as const]));
+  const { width, element } = form;
+  const inputs: { readonly [name: string]: ConvolutionElement } = {
+    parts: "f32",
+    ...Object.fromEntries(epilogueBuffers(form).map((name) => [name, element])),
+  };
   return {
-    name: [`convolution sum ${width}`, ...epilogueName(form)].filter(Boolean).join(" "),
+    name: [`convolution sum ${width}`, element === "f16" ? "halves" : "", ...epilogueName(form)].filter(Boolean).join(" "),
     inputs,
-    outputs: { y: "f32" } as const,
+    outputs: { y: element },
     params: SUM_PARAMS,
     threads: THREADS,
     groups: (size: number): number => Math.ceil(size / (THREADS * width)),

@@ -1,7 +1,8 @@
 /** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
-import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
+import type { Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
 import { epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
+import type { Numbers } from "./kernel.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
 export interface ConvolutionTile {
@@ -24,8 +25,24 @@ export const CONVOLUTION_TILES = {
 export type ConvolutionKind = "forward" | "inputGradient" | "weightGradient";
 export type Pair = readonly [number, number];
 
+/** The layout of an operand [N, C, H, W] in memory. */
+export type Layout = "NCHW" | "NHWC";
+/** Elements of operands and results; sums are float32. */
+export type ConvolutionElement = "f32" | "f16";
+
+/** Of x (dy in the data gradient), and of dy in the weight gradient. Results are NCHW. */
+export interface Layouts {
+  readonly x: Layout;
+  readonly dy: Layout;
+}
+export const NCHW: Layouts = { x: "NCHW", dy: "NCHW" };
+
 /** What a shader of convolution is made for; sizes come with the launch. */
 export interface ConvolutionForm extends EpilogueForm {
+  readonly element: ConvolutionElement;
+  readonly layouts: Layouts;
+  /** Neighbouring channels that are read for one tap before the next tap's, where an operand is in NHWC; a divisor of its channels. */
+  readonly chunks: { readonly x: Chunk; readonly dy: Chunk };
   readonly kind: ConvolutionKind;
   readonly kernel: Pair;
   readonly stride: Pair;
@@ -64,8 +81,11 @@ export const CONVOLUTION_PARAMS = {
 } as const;
 export type ConvolutionNumbers = Readonly<Record<keyof typeof CONVOLUTION_PARAMS, number>>;
 
-export type S = Scope<{ readonly [name: string]: "f32" }, typeof CONVOLUTION_PARAMS>;
-export type F32 = BufferElements<"f32">;
+export type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof CONVOLUTION_PARAMS>;
+
+export type Chunk = 1 | 4 | 8 | 16;
+/** The largest chunk for so many channels. */
+export const chunkOf = (channels: number): Chunk => ([16, 8, 4] as const).find((n) => channels % n === 0) ?? 1;
 
 /** Padding words of each row of A's tile in shared memory, whose columns are written one by one: fewer bank conflicts. */
 const PAD = 4;
@@ -89,8 +109,62 @@ export function unitsFor(tile: ConvolutionTile, taps: number): number {
   return min * Math.max(1, Math.round(16 / (taps * min)));
 }
 
+/** Whether all of them hold; null: nothing is to be tested. */
+export const allOf = (...conditions: readonly (Bool | null)[]): Bool | null =>
+  conditions.reduce((a, b) => (a === null ? b : b === null ? a : a.and(b)), null);
+
+/** A group's part of C. */
+export function partOf(
+  s: S,
+  { bm, bn }: ConvolutionTile,
+  rows: Uint,
+  columns: Uint,
+): { readonly row: Uint; readonly column: Uint; readonly group: Uint; readonly split: Uint } {
+  const [down, across] = [rows.add(bm - 1).div(bm), columns.add(bn - 1).div(bn)];
+  const tile = s.group.div(down);
+  const rest = tile.div(across);
+  return {
+    row: s.group.mod(down).mul(bm),
+    column: tile.mod(across).mul(bn),
+    group: rest.mod(s.params.groups),
+    split: rest.div(s.params.groups),
+  };
+}
+
+/** Where a tap of the window of a result's element lies along an axis of the source, of that size; outside it is no less than the size. */
+export function sourceTap(
+  s: Pick<S, "u32">,
+  { kind, stride, dilation, padding }: Pick<ConvolutionForm, "kind" | "stride" | "dilation" | "padding">,
+  axis: 0 | 1,
+  at: Uint,
+  tap: Uint | number,
+  size: Uint,
+): { readonly at: Uint; readonly inside: Bool } {
+  const offset = typeof tap === "number" ? s.u32(tap * dilation[axis]) : tap.mul(dilation[axis]);
+  if (kind === "forward") {
+    const seen = at.mul(stride[axis]).add(offset).sub(padding[axis]);
+    return { at: seen, inside: seen.lt(size) };
+  }
+  const reached = at.add(padding[axis]).sub(offset);
+  if (stride[axis] === 1) return { at: reached, inside: reached.lt(size) };
+  const seen = reached.div(stride[axis]);
+  return { at: seen, inside: seen.lt(size).and(seen.mul(stride[axis]).eq(reached)) };
+}
+
+/** The pixel of dy that the weight gradient's next step reads: it moves by a constant. */
+export function advance(s: S, image: Var<"u32">, y: Var<"u32">, x: Var<"u32">): void {
+  const p = s.params;
+  const right = x.value.add(p.stepColumns);
+  const wraps = right.ge(p.outWidth);
+  x.value = wraps.select(right.sub(p.outWidth), right);
+  const below = y.value.add(p.stepRows).add(wraps.select(s.u32(1), 0));
+  const ends = below.ge(p.outHeight);
+  y.value = ends.select(below.sub(p.outHeight), below);
+  image.value = image.value.add(p.stepImages).add(ends.select(s.u32(1), 0));
+}
+
 /** Loads elements where `inside` is true, else zeros. */
-export const loadWhere = (from: F32, inside: Bool | null, at: Uint, count = 1): Float[] =>
+export const loadWhere = (from: Numbers, inside: Bool | null, at: Uint, count = 1): Float[] =>
   inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
 
 export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: ConvolutionTile): string {
@@ -103,6 +177,9 @@ export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: Convolutio
     form.isInside ? "inside" : "",
     form.isWide ? "wide" : "",
     form.isPartial ? "partial" : "",
+    form.element === "f16" ? "halves" : "",
+    form.layouts.x === "NHWC" ? `x last ${form.chunks.x}` : "",
+    form.layouts.dy === "NHWC" ? `dy last ${form.chunks.dy}` : "",
     ...epilogueName(form),
   ];
   return [`convolution ${kind} ${bm}x${bn} ${tm}x${tn}`, kernel.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "); // prettier-ignore
@@ -126,20 +203,23 @@ interface Steps {
 export interface SharedTiles {
   readonly a: SharedElements<"f32">;
   readonly b: SharedElements<"f32">;
+  /** Words from one row of B's tile to the next. */
+  readonly strideB: number;
 }
 
-export const sharedTiles = (s: S, { bm, bn }: ConvolutionTile, depth: number): SharedTiles => ({
-  a: s.shared("f32", depth * (bm + PAD)),
-  b: s.shared("f32", depth * bn),
-});
+/** padsB: the columns of B's tile are written one by one, too. */
+export function sharedTiles(s: S, { bm, bn }: ConvolutionTile, depth: number, padsB = false): SharedTiles {
+  const strideB = bn + (padsB ? PAD : 0);
+  return { a: s.shared("f32", depth * (bm + PAD)), b: s.shared("f32", depth * strideB), strideB };
+}
 
 /** The sums of a thread over `from` to `end`: rows ty * tm + i of the tile, columns as columnsOf has them. */
 export function multiplied(s: S, tile: ConvolutionTile, { depth, step, from, end, shared }: Steps, a: Operand, b: Operand): Var<"f32">[][] {
   const { bm, bn, tm, tn } = tile;
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
-  const [strideA, strideB] = [bm + PAD, bn];
-  const { a: sharedA, b: sharedB } = shared;
+  const strideA = bm + PAD;
+  const { a: sharedA, b: sharedB, strideB } = shared;
   const fetched = (at: Uint): [Float[], Float[]] => [a.fetch(at), b.fetch(at)];
   const next = fetched(from).map((values) => values.map((v) => s.variable(v)));
   const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
@@ -192,7 +272,7 @@ export function written(
 ): void {
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
-  const { y } = s.buffers as { readonly y: F32 };
+  const { y } = s.buffers as { readonly y: Numbers };
   const ofChannel = epilogueOf(s, form);
   const guarded = (isTrue: boolean, condition: () => ReturnType<Uint["lt"]>, then: () => void): void =>
     isTrue ? then() : s.if(condition(), then);

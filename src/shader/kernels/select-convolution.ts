@@ -1,4 +1,5 @@
 /** The shaders of convolution as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
+import { packedBytes } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
@@ -9,7 +10,7 @@ import { depthwise } from "./convolution-depthwise.ts";
 import { NO_EPILOGUE, NORM_BUFFERS, type EpilogueForm } from "./convolution-epilogue.ts";
 import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
-import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
+import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 
@@ -39,37 +40,55 @@ function pair(list: readonly number[], neutral: number): Pair | null {
   return list.length === 2 ? [list[0]!, list[1]!] : null;
 }
 
-function sizesOf(kind: ConvolutionKind, images: number, channels: number, filters: number, o: Geometry): ConvolutionSizes | null {
+function sizesOf(
+  kind: ConvolutionKind,
+  element: ConvolutionElement,
+  layouts: Layouts,
+  [images, channels, filters]: readonly [number, number, number],
+  o: Geometry,
+): ConvolutionSizes | null {
   const [input, kernel, output, stride, dilation] = [o.input, o.kernel, o.output, o.stride, o.dilation].map((x) => pair(x, 1));
   const padding = pair(o.padding, 0);
   if (!input || !kernel || !output || !stride || !dilation || padding === null) return null;
-  return { kind, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
+  return { kind, element, layouts, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
 }
 
 /** By the names of the kernel's buffers, in its order. */
 type Inputs = { readonly [name: string]: Expr };
 
+/** The result of a launch. */
+interface Result {
+  readonly dtype: "float32" | "float16";
+  readonly sizes: readonly number[];
+}
+
+/** What a launch takes into its epilogue: what has numbers for each channel too, what goes by elements alone, or nothing. */
+type Takes = "channels" | "elements" | "nothing";
+
 /** The launch that writes y, and its forms with what follows it. */
 class EpilogueLaunch {
   readonly #g: GraphBuilder;
   readonly #kernelOf: (epilogue: EpilogueForm) => Kernel;
-  readonly #sizes: readonly number[];
+  readonly #result: Result;
   readonly #params: { readonly [name: string]: number };
+  readonly #takes: Takes;
 
   constructor(
     g: GraphBuilder,
     kernelOf: (epilogue: EpilogueForm) => Kernel,
-    sizes: readonly number[],
+    result: Result,
     params: { readonly [name: string]: number },
+    takes: Takes,
   ) {
     this.#g = g;
     this.#kernelOf = kernelOf;
-    this.#sizes = sizes;
+    this.#result = result;
     this.#params = params;
+    this.#takes = takes;
   }
 
   call(inputs: Inputs, epilogue: EpilogueForm): ShaderCall {
-    const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#sizes };
+    const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#result.sizes };
     return callOf(this.#g.capabilities, this.#kernelOf(epilogue), { shapes, params: this.#params });
   }
 
@@ -81,7 +100,7 @@ class EpilogueLaunch {
       const all = Object.values(made.inputs);
       return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
-    if (epilogue.reluGradient !== null) return {};
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return {};
     return {
       withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
       withEpilogue,
@@ -91,7 +110,7 @@ class EpilogueLaunch {
   /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
   #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
     if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
-    const isLike = (x: Expr): boolean => x.dtype === "float32" && isWhole(x) && String(x.sizes) === String(this.#sizes);
+    const isLike = (x: Expr): boolean => x.dtype === this.#result.dtype && isWhole(x) && String(x.sizes) === String(this.#result.sizes);
     if (op.kind === "reluGradient")
       return isLike(op.x) ? { inputs: { ...inputs, mask: op.x }, epilogue: { ...epilogue, reluGradient: op.zero } } : null;
     if (epilogue.hasAddend) return null;
@@ -99,8 +118,9 @@ class EpilogueLaunch {
       const { addend } = op;
       return isLike(addend) ? { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } } : null;
     }
-    const channels = this.#sizes[1]!;
-    const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, channels));
+    if (this.#takes === "elements") return null;
+    const { dtype, sizes } = this.#result;
+    const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, dtype, sizes[1]!));
     if (epilogue.epsilon !== null || numbers.some((x) => x === null)) return null;
     const named = Object.fromEntries(NORM_BUFFERS.map((name, i) => [name, numbers[i]!]));
     return { inputs: { ...inputs, ...named }, epilogue: { ...epilogue, epsilon: op.epsilon } };
@@ -108,84 +128,81 @@ class EpilogueLaunch {
 }
 
 /** The numbers of the channels of [1, C, 1, ...] or [N, C, H, ...] that repeats them, as [C]; null: they do not lie so. */
-function channelsOf(x: Expr, channels: number): Expr | null {
+function channelsOf(x: Expr, dtype: Result["dtype"], channels: number): Expr | null {
   const isRepeated = x.sizes.every((d, i) => i === 1 || d === 1 || x.strides[i] === 0);
-  if (x.dtype !== "float32" || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
-  if (x.value.sizeInBytes !== 4 * channels || (channels > 1 && x.strides[1] !== 1)) return null;
-  return packedExpr(x.value, "float32", [channels]);
+  if (x.dtype !== dtype || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
+  if (x.value.sizeInBytes !== packedBytes(dtype, [channels]) || (channels > 1 && x.strides[1] !== 1)) return null;
+  return packedExpr(x.value, dtype, [channels]);
 }
 
-/** y by the last launch, which takes what follows it. */
+/** y by a launch, with what it takes of what follows. */
 function launched(
   g: GraphBuilder,
   kernelOf: (epilogue: EpilogueForm) => Kernel,
   inputs: Inputs,
-  sizes: readonly number[],
+  result: Result,
   params: { readonly [name: string]: number },
-  hasBias: boolean,
+  takes: Takes,
 ): Expr {
-  const launch = new EpilogueLaunch(g, kernelOf, sizes, params);
+  const launch = new EpilogueLaunch(g, kernelOf, result, params, takes);
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const epilogue = { ...NO_EPILOGUE, hasBias };
-  const outputs = [{ dtype: "float32", sizes }] as const;
-  // Those of a weight's gradient have no buffers for an epilogue.
-  if ("dy" in inputs) return g.shader(launch.call(own, epilogue), Object.values(own), outputs)[0]!;
-  return g.shader(launch.call(own, epilogue), Object.values(own), outputs, launch.epilogues(own, epilogue))[0]!;
+  const epilogue = { ...NO_EPILOGUE, hasBias: "bias" in own };
+  return g.shader(launch.call(own, epilogue), Object.values(own), [result], launch.epilogues(own, epilogue))[0]!;
+}
+
+/** In NHWC as [N, H, W, C]; null: it does not lie so, or lies in NCHW as well. */
+function channelsLast(g: GraphBuilder, x: Expr): Expr | null {
+  const [n, c, ...spatial] = x.sizes as [number, number, ...number[]];
+  const last = g.transpose(x, [0, ...spatial.map((_, i) => i + 2), 1]);
+  return packs(x) || !packs(last) ? null : g.reinterpret(x, { sizes: [n, ...spatial, c] });
 }
 
 /**
  * Forward: of x [N, Ci, ...] and w [Co, Ci / groups, ...]; the data gradient: of dy [N, Co, ...] and w; the weight gradient: of x and dy. bias: one number for each
- * channel of the result. In float32, with one spatial axis or two.
+ * channel of the result. In float32 or float16, with one spatial axis or two; x and dy are read in NCHW or in NHWC, as their strides are.
  */
 export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Expr, b: Expr, bias: Expr | null, o: Geometry): Expr | null {
   const tensors = bias === null ? [a, b] : [a, b, bias];
-  if (tensors.some((x) => x.dtype !== "float32") || o.groups < 1) return null;
+  const { dtype } = a;
+  if ((dtype !== "float32" && dtype !== "float16") || tensors.some((x) => x.dtype !== dtype) || o.groups < 1) return null;
   const inputChannels = kind === "inputGradient" ? b.sizes[1]! * o.groups : a.sizes[1]!;
   const filters = kind === "forward" ? b.sizes[0]! : kind === "inputGradient" ? a.sizes[1]! : b.sizes[1]!;
-  const c = sizesOf(kind, a.sizes[0]!, inputChannels / o.groups, filters / o.groups, o);
+  const isWeight = kind === "weightGradient";
+  const [lastA, lastB] = [channelsLast(g, a), isWeight ? channelsLast(g, b) : null];
+  const layoutOf = (last: Expr | null): Layout => (last === null ? "NCHW" : "NHWC");
+  const layouts = { x: layoutOf(lastA), dy: layoutOf(lastB) };
+  const element = dtype === "float32" ? "f32" : "f16";
+  const c = sizesOf(kind, element, layouts, [a.sizes[0]!, inputChannels / o.groups, filters / o.groups], o);
   if (c === null) return null;
   const isOfChannels = isDepthwise(c);
   const isPacked = tensors.every((x) => packs(x));
   const name = NAMES[kind][isOfChannels ? 1 : 0];
-  if (
-    !choosesShader(g.capabilities, g.isAlone, name, {
-      dtype: "float32",
-      extent: isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0,
-      isPacked,
-    })
-  )
-    return null;
+  const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
+  if (!choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;
   const shape = resultShape(c);
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
-  const hasBias = bias !== null;
-  const inputs = { x: a, [kind === "weightGradient" ? "dy" : "w"]: b };
+  // The shaders of weight gradients have no buffers for an epilogue; what adds their parts has them.
+  const [takes, sumTakes] = isWeight ? (["nothing", "elements"] as const) : (["channels", "channels"] as const);
+  const inputs = { x: lastA ?? a, [isWeight ? "dy" : "w"]: lastB ?? b };
   const ofBias = bias === null ? {} : { bias };
-  const sizes = kind === "weightGradient" ? [b.sizes[1]!, a.sizes[1]! / o.groups, ...o.kernel] : [a.sizes[0]!, shape[1], ...(kind === "forward" ? o.output : o.input)]; // prettier-ignore
+  const sizes = isWeight ? [b.sizes[1]!, a.sizes[1]! / o.groups, ...o.kernel] : [a.sizes[0]!, shape[1], ...(kind === "forward" ? o.output : o.input)]; // prettier-ignore
+  const result = { dtype, sizes };
+  const partsOf = (count: number): Result => ({ dtype: "float32", sizes: [count, ...sizes] });
   const size = sizeOf(shape);
   const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
-    launched(
-      g,
-      (epilogue) => convolutionSum({ ...form, ...epilogue }),
-      { parts, ...ofBias },
-      sizes,
-      { splits, size, inner, channels },
-      hasBias,
-    );
+    launched(g, (epilogue) => convolutionSum({ ...form, element, ...epilogue }), { parts, ...ofBias }, result, { splits, size, inner, channels }, sumTakes); // prettier-ignore
   if (isOfChannels) {
     const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
-    if (parts === 1)
-      return launched(g, (epilogue) => depthwise({ ...form, ...epilogue }), { ...inputs, ...ofBias }, sizes, params, hasBias);
-    const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
+    if (parts === 1) return launched(g, (epilogue) => depthwise({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes);
+    const made = launched(g, () => depthwise(form), inputs, partsOf(parts), params, "nothing");
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
-  const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias });
+  const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias: bias !== null });
   if (plan.sum === null)
-    return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
+    return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, result, plan.params, takes); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
-  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, x.sizes])), y: [plan.splits, ...sizes] };
-  const call = callOf(g.capabilities, convolution(plan.form, plan.tile), { shapes, params: plan.params });
-  const parts = g.shader(call, Object.values(inputs), [{ dtype: "float32", sizes: [plan.splits, ...sizes] }])[0]!;
+  const parts = launched(g, () => convolution(plan.form, plan.tile), inputs, partsOf(plan.splits), plan.params, "nothing");
   return add(parts, plan.sum.form, plan.splits, plan.sum.inner, plan.sum.channels);
 }
 

@@ -1,84 +1,14 @@
 /** The shaders of convolution in the evaluator: races, guards around every buffer, sizes that fit no tile, numbers that are none. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import * as dx from "../../../src/index.ts";
-import type { Activation } from "../../../src/graph/graph.ts";
-import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
-import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/convolution-epilogue.ts";
-import { depthwisePlan, isDepthwise, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
-import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";
-import { CONVOLUTION_TILES, type ConvolutionKind, type ConvolutionTile } from "../../../src/shader/kernels/convolution-tiles.ts";
-import { convolution } from "../../../src/shader/kernels/convolution-gemm.ts";
-import { expectClose, launch, numbers } from "./support.ts";
-
-const KINDS: readonly ConvolutionKind[] = ["forward", "inputGradient", "weightGradient"];
-
-type Shape = Omit<ConvolutionSizes, "kind" | "output">;
-const plain = { stride: [1, 1], dilation: [1, 1], padding: [0, 0], groups: 1 } as const;
-
-const outputOf = (c: Shape): [number, number] =>
-  [0, 1].map((i) => Math.floor((c.input[i]! + 2 * c.padding[i]! - (c.kernel[i]! - 1) * c.dilation[i]! - 1) / c.stride[i]!) + 1) as [number, number]; // prettier-ignore
-
-/** In float64: the result, and the operands it is made of. */
-function reference(c: ConvolutionSizes, seed: number): { readonly a: number[]; readonly b: number[]; readonly y: number[] } {
-  const [ci, co] = [c.groups * c.channels, c.groups * c.filters];
-  const [[h, w], [oh, ow], [kh, kw]] = [c.input, c.output, c.kernel];
-  const [x, f, dy] = [numbers(c.images * ci * h * w, seed, 1), numbers(co * c.channels * kh * kw, seed + 1, 1), numbers(c.images * co * oh * ow, seed + 2, 1)]; // prettier-ignore
-  const sizes = { forward: dy.length, inputGradient: x.length, weightGradient: f.length };
-  const y = new Array<number>(sizes[c.kind]).fill(0);
-  for (let n = 0; n < c.images; n++)
-    for (let o = 0; o < co; o++)
-      for (let q = 0; q < c.channels; q++)
-        for (let i = 0; i < oh; i++)
-          for (let j = 0; j < ow; j++)
-            for (let u = 0; u < kh; u++)
-              for (let v = 0; v < kw; v++) {
-                const row = i * c.stride[0] + u * c.dilation[0] - c.padding[0];
-                const column = j * c.stride[1] + v * c.dilation[1] - c.padding[1];
-                if (row < 0 || row >= h || column < 0 || column >= w) continue;
-                const channel = Math.floor(o / c.filters) * c.channels + q;
-                const atX = ((n * ci + channel) * h + row) * w + column;
-                const atW = ((o * c.channels + q) * kh + u) * kw + v;
-                const atY = ((n * co + o) * oh + i) * ow + j;
-                if (c.kind === "forward") y[atY]! += x[atX]! * f[atW]!;
-                else if (c.kind === "inputGradient") y[atX]! += dy[atY]! * f[atW]!;
-                else y[atW]! += dy[atY]! * x[atX]!;
-              }
-  if (c.kind === "forward") return { a: x, b: f, y };
-  return c.kind === "inputGradient" ? { a: dy, b: f, y } : { a: x, b: dy, y };
-}
-
-/** By the tile, in so many splits. */
-function run(
-  c: ConvolutionSizes,
-  a: readonly number[],
-  b: readonly number[],
-  chosen: { tile: ConvolutionTile; wished: number } | null,
-  ends: EpilogueForm = NO_EPILOGUE,
-  bias: readonly number[] = [],
-  more: Readonly<Record<string, readonly number[]>> = {},
-): number[] {
-  // prettier-ignore
-  const shape = resultShape(c);
-  const nameB = c.kind === "weightGradient" ? "dy" : "w";
-  const ofEnds = { ...(ends.hasBias ? { bias } : {}), ...more };
-  const ofBias = Object.fromEntries(Object.entries(ofEnds).map(([key, values]) => [key, { shape: [values.length], values }]));
-  const operands = { x: { shape: [a.length], values: a }, [nameB]: { shape: [b.length], values: b } };
-  const add = (parts: readonly number[], width: 1 | 4, splits: number, inner: number, channels: number): number[] => {
-    const size = parts.length / splits;
-    const kernel = convolutionSum({ width, ...ends });
-    return launch(kernel, { parts: { shape: [parts.length], values: parts }, ...ofBias, y: { shape } }, { splits, size, inner, channels })
-      .y!;
-  };
-  if (chosen === null) {
-    const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
-    if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...ofBias, y: { shape } }, params).y!;
-    return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
-  }
-  const { form, tile, params, splits, sum } = tiledPlan(c, ends, chosen);
-  if (sum === null) return launch(convolution(form, tile), { ...operands, ...ofBias, y: { shape } }, params).y!;
-  const parts = launch(convolution(form, tile), { ...operands, y: { shape: [splits, ...shape] } }, params).y!;
-  return add(parts, sum.form.width, splits, sum.inner, sum.channels);
-}
+import type { Activation, EpilogueOp, Expr } from "../../../src/graph/graph.ts";
+import { convolutionShader } from "../../../src/shader/kernels/select-convolution.ts";
+import { build } from "../../graph/build.ts";
+import { NO_EPILOGUE } from "../../../src/shader/kernels/convolution-epilogue.ts";
+import { isDepthwise, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
+import { CONVOLUTION_TILES } from "../../../src/shader/kernels/convolution-tiles.ts";
+import { KINDS, outputOf, plain, reference, run, type Shape } from "./convolution-support.ts";
+import { expectClose, numbers } from "./support.ts";
 
 const SHAPES: readonly (readonly [name: string, shape: Shape])[] = [
   ["3 x 3", { ...plain, images: 2, channels: 3, filters: 5, input: [5, 6], kernel: [3, 3], padding: [1, 1] }],
@@ -235,6 +165,33 @@ it("NaN and infinity stay in the windows that have them", () => {
     expect(wrong).toEqual([]);
   }
 });
+
+describe("what a node's launch takes of what follows", () => {
+  const geometry = { input: [8, 8], kernel: [3, 3], output: [8, 8], stride: [1, 1], dilation: [1, 1], padding: [1, 1] };
+  const of = { forward: ["x", "w"], inputGradient: ["dy", "w"], weightGradient: ["x", "dy"] } as const;
+  it.each([
+    // One launch, a sum of parts, and the depthwise shaders.
+    ["forward", 1, 8, [["add", "norm"]]],
+    ["forward", 1, 320, [[], ["add", "norm"]]],
+    ["forward", 8, 8, [["add", "norm"]]],
+    ["inputGradient", 1, 8, [["add", "norm"]]],
+    ["weightGradient", 1, 8, [[]]],
+    ["weightGradient", 8, 8, [[]]],
+    ["weightGradient", 1, 8, [[], ["add"]], 64],
+  ] as const)("%s in %i groups of %i channels", (kind, groups, channels, expected, images = 1) => {
+    const { graph, g, input } = build();
+    vi.stubEnv("DXTENSOR_SHADERS", "on");
+    const shapes = { x: [images, channels, 8, 8], dy: [images, 8, 8, 8], w: [8, channels / groups, 3, 3] };
+    const [a, b] = of[kind].map((name) => input(...shapes[name]));
+    const y = convolutionShader(g, kind, a!, b!, null, { ...geometry, groups })!;
+    vi.unstubAllEnvs();
+    const addend = input(...y.sizes);
+    const [mean, variance, gain, shift] = [1, 2, 3, 4].map(() => input(1, y.sizes[1]!, 1, 1)) as [Expr, Expr, Expr, Expr];
+    const ops: readonly EpilogueOp[] = [{ kind: "add", addend }, { kind: "norm", epsilon: 1e-5, mean, variance, gain, shift }];
+    const taken = graph.nodes.map(({ withEpilogue }) => ops.filter((op) => (withEpilogue?.(op) ?? null) !== null).map(({ kind }) => kind));
+    expect(taken).toEqual(expected);
+  });
+}); // prettier-ignore
 
 describe("operations on the software adapter", () => {
   const device = dx.device("cpu");
