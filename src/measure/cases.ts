@@ -170,20 +170,21 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
       ),
     );
   const { channels } = sizes;
-  for (const size of sizes.planes)
-    for (const [groups, names] of [
-      [1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
-      [channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
-    ] as const) {
-      const weight = [channels, channels / groups, 3, 3];
-      const products = IMAGES * size ** 2 * sizeOf(weight);
-      const operands = (): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, "float32", i + 1).requiresGrad_()); // prettier-ignore
-      const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: 1, groups });
-      const [forward, ofInput, ofWeight] = names;
-      yield plain(forward, "float32", products, operands, ([x, w]) => conv(x!, w!).detach());
-      yield plain(ofInput, "float32", products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [x!]));
-      yield plain(ofWeight, "float32", products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [w!]));
-    }
+  for (const dtype of BOTH)
+    for (const size of sizes.planes)
+      for (const [groups, names] of [
+        [1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
+        [channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
+      ] as const) {
+        const weight = [channels, channels / groups, 3, 3];
+        const products = IMAGES * size ** 2 * sizeOf(weight);
+        const operands = (): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, dtype, i + 1).requiresGrad_()); // prettier-ignore
+        const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: 1, groups });
+        const [forward, ofInput, ofWeight] = names;
+        yield plain(forward, dtype, products, operands, ([x, w]) => conv(x!, w!).detach());
+        yield plain(ofInput, dtype, products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [x!]));
+        yield plain(ofWeight, dtype, products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [w!]));
+      }
   for (const n of sizes.elements) {
     const rows = (): Tensor[] => [real([n / TRANSFORM, TRANSFORM, 2], "float32")];
     yield plain("fft", "float32", n, rows, ([x]) => dx.viewAsReal(dx.fft.fft(dx.viewAsComplex(x!))));
