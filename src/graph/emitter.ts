@@ -174,7 +174,7 @@ export class Emitter {
     call: ShaderCall,
     tensors: readonly Expr[],
     outputs: readonly OutputSpec[],
-    epilogue: Pick<GraphNode, "withActivation" | "withEpilogue"> = {},
+    more: Pick<GraphNode, "withActivation" | "withEpilogue" | "joins"> = {},
   ): Expr[] {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin, argument: "shader", expected, received });
@@ -190,7 +190,7 @@ export class Emitter {
       outputs: [] as Expr[],
       origin: this.origin,
       mark: this.mark,
-      ...epilogue,
+      ...more,
     };
     for (const { dtype, sizes } of outputs) {
       const seen = sizes.length === 0 ? [1] : sizes;

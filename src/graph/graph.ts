@@ -101,6 +101,14 @@ export type EpilogueOp =
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";
 
+/** How SHADERs with the same first input share a launch. */
+export interface Joins {
+  /** Equal for those that may. */
+  readonly key: string;
+  /** The launch of them all: of their inputs, of which the first one is there once, then of their outputs. Null: they are too many. */
+  readonly launch: (nodes: readonly GraphNode[]) => ShaderCall | null;
+}
+
 export interface GraphNode {
   readonly id: number;
   readonly operator: OperatorName | "SHADER" | "OPERATION";
@@ -127,6 +135,8 @@ export interface GraphNode {
   readonly withActivation?: (activation: Activation) => ShaderCall | null;
   /** Of a SHADER whose epilogue can have another node: itself with it, which has the other's result; null: it has no code of this one. */
   readonly withEpilogue?: (op: EpilogueOp) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue"> | null;
+  /** Of a SHADER that can share a launch with others. */
+  readonly joins?: Joins;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

@@ -6,7 +6,8 @@
  * 2^23 + middle 2^at is taken. x is scaled by 2^-at instead, once for all rows; both are exact.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
-import type { BufferElements, Scope, Var } from "../language.ts";
+import { MAX_BUFFERS } from "../dxbc/emit.ts";
+import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
@@ -81,30 +82,84 @@ export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): bool
 export const holdsRows = (form: PackedProductForm, tile: PackedProductTile): boolean =>
   texelsAtOnce(form, tile) === form.width / codesAtOnce(form.bits);
 
-/** x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. */
-export function packedProduct(form: PackedProductForm, tile: PackedProductTile): Kernel {
+/** Buffers of a launch for so many weights. */
+export const packedBuffers = ({ hasMinima, hasBias }: Pick<PackedProductForm, "hasMinima" | "hasBias">, weights: number): number =>
+  1 + weights * (3 + Number(hasMinima) + Number(hasBias));
+
+/** The name of a buffer of one of the weights. */
+const nameOf = (name: string, weight: number): string => (weight === 0 ? name : `${name}${weight}`);
+
+/**
+ * x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. Several weights, which may differ in N: their groups follow each other,
+ * and so do their buffers, codes1, scales1 and so on.
+ */
+export function packedProduct(form: PackedProductForm, tile: PackedProductTile, weights = 1): Kernel {
   const { bits, isSigned, width, block, scales, hasMinima, hasBias, count } = form;
   const { threads, lanes, rows } = tile;
-  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}`; // prettier-ignore
+  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}${weights === 1 ? "" : ` of ${weights}`}`; // prettier-ignore
+  const all = Array.from({ length: weights }, (_, w) => w);
+  const ofOne: Buffers = { codes: "u32", scales, ...(hasMinima ? { minima: scales } : {}), ...(hasBias ? { bias: "f32" } : {}) };
   const inputs: Buffers = {
     x: "f32",
-    codes: "u32",
-    scales,
-    ...(hasMinima ? { minima: scales } : {}),
-    ...(hasBias ? { bias: "f32" } : {}),
+    ...Object.fromEntries(all.flatMap((w) => Object.entries(ofOne).map(([name, element]) => [nameOf(name, w), element]))),
   };
-  const groups = ({ shapes }: LaunchFacts): number => Math.ceil(shapes["y"]![1]! / rowsOfGroup(tile)) * Math.ceil(shapes["y"]![0]! / count);
-  return kernel(key, { inputs, outputs: { y: "f32" } as Buffers, threads, groups, isOneOfMany: true }, (s) => packedBody(s as unknown as S, form, tile)); // prettier-ignore
+  const outputs: Buffers = Object.fromEntries(all.map((w) => [nameOf("y", w), "f32" as const]));
+  const groups = ({ shapes }: LaunchFacts): number =>
+    all.reduce((sum, w) => sum + Math.ceil(shapes[nameOf("y", w)]![1]! / rowsOfGroup(tile)), 0) * Math.ceil(shapes["y"]![0]! / count);
+  const maxBuffers = Math.max(MAX_BUFFERS, packedBuffers(form, weights));
+  return kernel(key, { inputs, outputs, threads, groups, isOneOfMany: true, maxBuffers }, (s) =>
+    weights === 1 ? packedBody(s as unknown as S, form, tile) : joinedBody(s as unknown as S, form, tile, weights),
+  );
+}
+
+/** Each group has rows of one of the weights. */
+function joinedBody(s: S, form: PackedProductForm, tile: PackedProductTile, weights: number): void {
+  const shared = s.shared("f32", sharedWords(form, tile));
+  const parts = s.buffers["y"]!.dim(0).add(form.count - 1).div(form.count); // prettier-ignore
+  const compute = (weight: number, group: Uint): void => {
+    if (weight === weights - 1) {
+      packedBody(s, form, tile, { weight, group, shared });
+      return;
+    }
+    const groups = s.buffers[nameOf("y", weight)]!.dim(1).add(rowsOfGroup(tile) - 1).div(rowsOfGroup(tile)).mul(parts); // prettier-ignore
+    s.if(
+      group.lt(groups),
+      () => packedBody(s, form, tile, { weight, group, shared }),
+      () => compute(weight + 1, group.sub(groups)),
+    );
+  };
+  compute(0, s.group);
+}
+
+/** One of the weights of a launch, the group among its own, and the memory that all share. */
+interface PartOfLaunch {
+  readonly weight: number;
+  readonly group: Uint;
+  readonly shared: SharedElements<"f32">;
+}
+
+/** What a group sums at the end, as many at once as there is memory for. */
+const sumsAtOnceOf = ({ count }: PackedProductForm, { threads, lanes, rows }: PackedProductTile): number =>
+  Math.max(1, Math.min(count * rows, Math.floor(MAX_SHARED / ((threads / lanes) * (lanes + 4)))));
+
+/** Words of shared memory. */
+function sharedWords(form: PackedProductForm, tile: PackedProductTile): number {
+  const { threads, lanes, way } = tile;
+  const ofX = way === "direct" ? 0 : texelsAtOnce(form, tile) * (codesAtOnce(form.bits) + 4) * form.count;
+  return Math.max(ofX, sumsAtOnceOf(form, tile) * (threads / lanes) * (lanes + 4));
 }
 
 type S = Scope<Buffers, Record<string, never>>;
 
 /** What the kernel does. @package */
-export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTile): void {
+export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTile, of?: PartOfLaunch): void {
   const { bits, isSigned, width, block, count } = form;
   const { threads, lanes, rows, way = "shared" } = tile;
-  const { x, scales, minima, bias, y } = s.buffers as unknown as Record<string, BufferElements<"f32">>;
-  const codes = s.buffers["codes"] as unknown as BufferElements<"u32">;
+  const buffers = s.buffers as unknown as Record<string, BufferElements<"f32">>;
+  const { x } = buffers;
+  const [scales, minima, bias, y] = ["scales", "minima", "bias", "y"].map((name) => buffers[nameOf(name, of?.weight ?? 0)]);
+  const codes = s.buffers[nameOf("codes", of?.weight ?? 0)] as unknown as BufferElements<"u32">;
+  const group = of?.group ?? s.group;
   const once = codesAtOnce(bits);
   const texels = width / once;
   const blocks = width / block;
@@ -116,11 +171,10 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
   const [m, n] = [y!.dim(0), y!.dim(1)];
   const parts = m.add(count - 1).div(count);
   // Neighbouring groups read the same weights.
-  const [firstX, firstRow] = [s.group.mod(parts).mul(count), s.group.div(parts).mul(slices * rows)];
+  const [firstX, firstRow] = [group.mod(parts).mul(count), group.div(parts).mul(slices * rows)];
   const [lane, slice] = [s.local.mod(lanes), s.local.div(lanes)];
-  /** What a group sums at the end, as many at once as there is memory for. */
-  const sumsAtOnce = Math.max(1, Math.min(count * rows, Math.floor(MAX_SHARED / (slices * (lanes + 4)))));
-  const shared = s.shared("f32", Math.max(way === "direct" ? 0 : part * stride * count, sumsAtOnce * slices * (lanes + 4)));
+  const sumsAtOnce = sumsAtOnceOf(form, tile);
+  const shared = of?.shared ?? s.shared("f32", sharedWords(form, tile));
   const row = (i: number): Uint => firstRow.add(slice.mul(rows)).add(i);
   const own = Array.from({ length: rows }, (_, i) => row(i).min(n.sub(1)));
   const sums: Var<"f32">[][] = own.map(() => Array.from({ length: count }, () => s.variable(s.f32(0))));

@@ -2,14 +2,17 @@
 import { packedBytes, type DType } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import type { Expr } from "../../graph/graph.ts";
+import type { Expr, Joins } from "../../graph/graph.ts";
+import { keyOf } from "../../graph/key.ts";
 import { choosesShader } from "../choice.ts";
+import { MAX_BUFFERS, MAX_VIEWS } from "../dxbc/emit.ts";
 import { variantOf } from "../shader-forms.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import {
   codesAtOnce,
   fitsTile,
   holdsRows,
+  packedBuffers,
   packedProduct,
   rowsOfGroup,
   takesPacked,
@@ -46,9 +49,15 @@ function launch(
   kernel: Kernel,
   inputs: { readonly [name: string]: Expr },
   y: { readonly dtype: DType; readonly sizes: readonly number[] },
+  joins?: Joins,
 ): Expr {
   const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: y.sizes };
-  return g.shader(callOf(g.capabilities, kernel, { shapes, params: {} }), Object.values(inputs), [y])[0]!;
+  return g.shader(
+    callOf(g.capabilities, kernel, { shapes, params: {} }),
+    Object.values(inputs),
+    [y],
+    joins === undefined ? {} : { joins },
+  )[0]!;
 }
 
 /** Scales and minima of one dtype that a shader reads; null: others. */
@@ -68,10 +77,16 @@ const TILES: Readonly<Record<string, PackedProductTile>> = Object.fromEntries(
   ),
 );
 
+/** The tile that `tune` says. */
+function fixedTile(form: PackedProductForm): PackedProductTile | null {
+  const name = variantOf(Object.keys(TILES).filter((tile) => fitsTile(form, TILES[tile]!)));
+  return name === null ? null : TILES[name]!;
+}
+
 /** The tile for weights of so many rows. */
 export function packedTile(form: PackedProductForm, n: number): PackedProductTile {
-  const fixed = variantOf(Object.keys(TILES).filter((name) => fitsTile(form, TILES[name]!)));
-  if (fixed !== null) return TILES[fixed]!;
+  const fixed = fixedTile(form);
+  if (fixed !== null) return fixed;
   const texels = form.width / codesAtOnce(form.bits);
   const idle = (lanes: number): number => (Math.ceil(texels / lanes) * lanes) / texels;
   const candidates = [64, 32, 16, 8, 4].filter((lanes) => lanes === 4 || idle(lanes) <= 1.25);
@@ -96,6 +111,24 @@ function smallerFor(tile: PackedProductTile, n: number): PackedProductTile {
 }
 
 const MIN_GROUPS = 128;
+/** Weights of a launch: each has code of its own. */
+const MAX_WEIGHTS = 4;
+
+/** How products of the same x share a launch: with weights of one form. tile: the one that `tune` says. */
+function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: PackedProductTile | null): Joins {
+  return {
+    key: keyOf(["packed product", form, tile]),
+    launch: (nodes) => {
+      const max = capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS;
+      if (nodes.length > MAX_WEIGHTS || packedBuffers(form, nodes.length) > max) return null;
+      const results = nodes.map(({ outputs }) => outputs[0]!.sizes);
+      const rows = results.reduce((sum, sizes) => sum + sizes[1]!, 0);
+      const kernel = packedProduct(form, tile ?? packedTile(form, rows), nodes.length);
+      const shapes = Object.fromEntries(results.map((sizes, i) => [i === 0 ? "y" : `y${i}`, sizes]));
+      return callOf(capabilities, kernel, { shapes, params: {} });
+    },
+  };
+}
 
 const wide = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "float32" ? x : g.cast(x, { output: { dtype: "float32" } }));
 
@@ -127,7 +160,8 @@ export function packedProductShader(g: GraphBuilder, x: Expr, weight: PackedExpr
     ...(minima === null ? {} : { minima }),
     ...(bias === null ? {} : { bias: wide(g, bias) }),
   };
-  const made = launch(g, packedProduct(form, packedTile(form, n)), inputs, y);
+  const tile = packedTile(form, n);
+  const made = launch(g, packedProduct(form, tile), inputs, y, joinsOf(g, form, fixedTile(form)));
   return x.dtype === "float32" ? made : (castShader(g, made, x.dtype) ?? g.cast(made, { output: { dtype: x.dtype } }));
 }
 

@@ -1,5 +1,6 @@
 /** The shaders over packed weights, in the evaluator and on devices, compared with float64; and the library's layers by them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { nativeDevice } from "../../../src/runtime/devices.ts";
 import * as dx from "../../../src/index.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
 import {
@@ -109,6 +110,31 @@ describe("products with packed weights in the evaluator", () => {
       expectClose(y!, expectedOf(form, weight, x, bias, m, n), "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
     }
   });
+
+  it.each([
+    [{}, [9, 3, 1], "shared"],
+    [{ width: 128, count: 2, hasMinima: true, hasBias: true }, [5, 18], "ahead"],
+    [{ bits: 8, isSigned: true, width: 48, block: 48, count: 3 }, [8, 8, 7, 1], "direct"],
+  ] as const)("several weights in one launch %#", (more, sizes, way) => {
+    const form: PackedProductForm = { ...FORM, ...more };
+    const m = 3;
+    const x = numbers(m * form.width, 8, 1);
+    const parts = sizes.map((n, i) => {
+      const [weight, bias, of] = [sample(form, n, 5 + i), numbers(n, 9 + i, 1), i === 0 ? "" : `${i}`];
+      const blocks = [n, form.width / form.block];
+      const buffers = {
+        [`codes${of}`]: { shape: [n, (form.width * form.bits) / 32], values: weight.words },
+        [`scales${of}`]: { shape: blocks, values: weight.scales },
+        ...(form.hasMinima ? { [`minima${of}`]: { shape: blocks, values: weight.minima } } : {}),
+        ...(form.hasBias ? { [`bias${of}`]: { shape: [n], values: bias } } : {}),
+        [`y${of}`]: { shape: [m, n] },
+      };
+      return { buffers, y: `y${of}`, expected: expectedOf(form, weight, x, bias, m, n) };
+    });
+    const kernel = packedProduct(form, { ...TILE, way }, sizes.length);
+    const results = launch(kernel, Object.assign({ x: { shape: [m, form.width], values: x } }, ...parts.map(({ buffers }) => buffers)));
+    for (const { y, expected } of parts) expectClose(results[y]!, expected, "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
+  }); // prettier-ignore
 
   it("takes x in parts where it is larger than shared memory", () => {
     const form = { ...FORM, width: 8 * 832, count: 8 };
@@ -260,6 +286,31 @@ eachDevice("layers of packed weights by shaders", (device) => {
     expect(made[1]!.launched).toBeGreaterThan(0);
     made[1]!.lists.forEach((list, i) => expectClose(list, made[0]!.lists[i]!, "f32", width * 64));
     expectClose(made[1]!.half, made[0]!.half, "f16", width * 64);
+  });
+
+  it("share a launch where they read the same tensor", () => {
+    set("DXTENSOR_SHADERS", "on");
+    set("DXTENSOR_FUSE", "off");
+    dx.closeDevice(device);
+    const layer = (rows: number, seed: number, bias: boolean): dx.nn.Module => {
+      const made = dx.nn.linear(96, rows, { bias });
+      made.weight = new dx.nn.Parameter(real([rows, 96], seed));
+      return dx.nn.quantize(made, { symmetric: true });
+    };
+    const [q, k, v, other] = [layer(64, 1, false), layer(32, 2, false), layer(32, 3, false), layer(16, 4, true)] as const;
+    // The last one reads what the others made.
+    const fn = (x: dx.Tensor): dx.Tensor[] => {
+      const [a, b, c] = [q(x), k(x), v(x)] as [dx.Tensor, dx.Tensor, dx.Tensor];
+      return [a, b, c, other(x) as dx.Tensor, k(dx.cat([a, b], 1)) as dx.Tensor];
+    };
+    for (const rows of [1, 3]) {
+      const x = real([rows, 96], 5);
+      const step = dx.compile(fn);
+      const eager = fn(x).map((t) => read(t));
+      for (let call = 0; call < 3; call++) step(x).forEach((t, i) => expectClose(read(t), eager[i]!, "f32", 96 * 64));
+      // Of eight buffers a launch has two weights.
+      expect(step.explain().dispatches).toBe(nativeDevice(dx.device(device)).capabilities.seesTexels ? 4 : 5);
+    }
   });
 
   it("embed tokens, and pass through a compiled training step of LoRA", () => {
