@@ -126,7 +126,10 @@ eachDevice("operations", (name) => {
     ["of every other pixel", "float32", [2, 4, 6, 8], [4, 4, 3, 3], (x, w) => dx.conv2d(x.slice(2, 0, 6, 2).slice(3, 0, 8, 2), w), 2],
   ]; // prettier-ignore
 
-  it.each(cases)("%s", (_, dtype, shapeX, shapeW, fn, dispatches) => {
+  // A processor that stands for a GPU compiles each of the shaders for seconds.
+  const some = name === "cpu" ? cases : share(cases, 8, 2);
+
+  it.each(some)("%s", (_, dtype, shapeX, shapeW, fn, dispatches) => {
     const real = (shape: readonly number[], seed: number): Float32Array =>
       Float32Array.from(numbers(shape.reduce((a, b) => a * b, 1), seed, 1, dtype === "float16" ? "f16" : "f32"));
     const [x, w] = [real(shapeX, 1), real(shapeW, 2)];
