@@ -126,7 +126,7 @@ eachDevice("operations", (name) => {
     ["of every other pixel", "float32", [2, 4, 6, 8], [4, 4, 3, 3], (x, w) => dx.conv2d(x.slice(2, 0, 6, 2).slice(3, 0, 8, 2), w), 2],
   ]; // prettier-ignore
 
-  // A processor that stands for a GPU compiles each of the shaders for seconds.
+  // A CPU that stands for a GPU compiles each of the shaders for seconds.
   const some = name === "cpu" ? cases : share(cases, 8, 2);
 
   it.each(some)("%s", (_, dtype, shapeX, shapeW, fn, dispatches) => {
