@@ -9,7 +9,7 @@ import type { SteadyClock, Timing } from "./steady-clock.ts";
 type Kernels = Pick<typeof packed, "packedBody" | "rowsOfGroup" | "fitsTile">;
 
 /** How the products' shaders read: PackedProductWay. */
-export const WAYS = ["shared", "ahead", "direct"] as const satisfies readonly PackedProductWay[];
+export const WAYS = ["shared", "ahead", "direct", "runs"] as const satisfies readonly PackedProductWay[];
 
 /** The library's own modules: the tiles are no part of what the package exports. */
 export const load = async <T>(name: string): Promise<T> =>

@@ -16,7 +16,7 @@ const help = `node build/bench/device/quantised.js [OPTIONS]
 
   --device NAME    device to measure (default: the default device)
   --parts LIST     of "product,layer,gemm,text" (default: all)
-  --ways LIST      of "shared,ahead,direct": how the products' shaders read (default: all)
+  --ways LIST      of "shared,ahead,direct,runs": how the products' shaders read (default: all)
   --tiles TEXT     only tiles with TEXT in their name, "256/32x4" (default: all)
   --filter TEXT    only what has TEXT in its name
   --seconds S      time of each round, of which there are five (default: 0.005)
@@ -108,7 +108,7 @@ const LARGE: readonly Sweep[] = [
   sweep(KINDS.q4_0, 4096, 4096, { lanes: [16, 32], rows: [4, 8], threads: [64, 256] }),
   sweep(KINDS.q8_0, 4096, 4096, { lanes: [16, 32], rows: [4, 8], threads: [64, 256] }),
   sweep(KINDS.q4_0, 14336, 4096, { lanes: [32], rows: [4, 8], threads: [64, 256] }),
-  sweep(KINDS.q4_0, 4096, 14336, { lanes: [64], rows: [4, 8], threads: [64, 256] }),
+  sweep(KINDS.q4_0, 4096, 14336, { lanes: [16, 32, 64], rows: [2, 4, 8], threads: [64, 128, 256] }),
   sweep(KINDS.q4_0, 49152, 576, { lanes: [4, 8], rows: [2], threads: [256] }),
   sweep(KINDS.q4_0, 4096, 4096, { counts: [2, 4, 8], lanes: [8, 32], rows: [4] }),
   sweep(KINDS.q4_0, 1536, 576, { lanes: [4], rows: [2], threads: [64, 128] }),
@@ -119,7 +119,7 @@ const LARGE: readonly Sweep[] = [
   sweep(KINDS.int8, 4096, 4096, { lanes: [32], rows: [4, 8] }),
 ];
 const SMALL: readonly Sweep[] = [
-  sweep(KINDS.q4_0, 72, 576, { counts: [1, 3], lanes: [4, 16], rows: [1, 2], threads: [64] }),
+  sweep(KINDS.q4_0, 72, 640, { counts: [1, 3], lanes: [4, 16], rows: [1, 2], threads: [64] }),
   sweep(KINDS.q4_1, 40, 64, { lanes: [4], threads: [32] }),
   sweep(KINDS.q8_0, 40, 96, { lanes: [8], threads: [32] }),
   sweep(KINDS.int8, 33, 96, { lanes: [8], threads: [32] }),

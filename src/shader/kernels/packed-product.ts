@@ -42,8 +42,14 @@ export interface PackedProductTile {
 /**
  * shared: x is in shared memory. ahead: so it is, and a thread's next codes and scales are on their way while it multiplies the ones before; the first ones
  * already while x is read. direct: codes as ahead; threads read x themselves, which is in the device's cache, and wait for no others.
+ * runs: as direct, but each thread reads four neighbouring texels of codes and their scales at once.
  */
-export type PackedProductWay = "shared" | "ahead" | "direct";
+export type PackedProductWay = "shared" | "ahead" | "direct" | "runs";
+
+/** Whether threads read x themselves. */
+const readsX = ({ way }: PackedProductTile): boolean => way === "direct" || way === "runs";
+/** Texels of a run. */
+const RUN = 4;
 
 /** Codes that a thread reads at once: four words. */
 export const codesAtOnce = (bits: 4 | 8): number => 128 / bits;
@@ -68,14 +74,16 @@ export function takesPacked({ bits, width, block }: Pick<PackedProductForm, "bit
 }
 
 /** Texels of a row that are in shared memory at a time: all, or a multiple of the lanes. */
-function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes, way }: PackedProductTile): number {
+function texelsAtOnce({ bits, width, count }: PackedProductForm, tile: PackedProductTile): number {
   const once = codesAtOnce(bits);
-  if (way === "direct") return width / once;
+  const { lanes, way } = tile;
+  if (way === "runs" && (width / once) % RUN !== 0) return 0;
+  if (readsX(tile)) return width / once;
   const [texels, max] = [width / once, Math.floor(MAX_SHARED / (count * (once + 4)))];
   return texels <= max ? texels : Math.floor(max / lanes) * lanes;
 }
 
-/** Whether x's rows are in shared memory, in parts of at least as much as the lanes take at once. @package */
+/** Whether x's rows are in shared memory, in parts of at least as much as the lanes take at once, or threads can read them themselves. @package */
 export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): boolean => texelsAtOnce(form, tile) > 0;
 
 /** Whether all of x's rows are in shared memory at once. @package */
@@ -144,8 +152,8 @@ const sumsAtOnceOf = ({ count }: PackedProductForm, { threads, lanes, rows }: Pa
 
 /** Words of shared memory. */
 function sharedWords(form: PackedProductForm, tile: PackedProductTile): number {
-  const { threads, lanes, way } = tile;
-  const ofX = way === "direct" ? 0 : texelsAtOnce(form, tile) * (codesAtOnce(form.bits) + 4) * form.count;
+  const { threads, lanes } = tile;
+  const ofX = readsX(tile) ? 0 : texelsAtOnce(form, tile) * (codesAtOnce(form.bits) + 4) * form.count;
   return Math.max(ofX, sumsAtOnceOf(form, tile) * (threads / lanes) * (lanes + 4));
 }
 
@@ -212,8 +220,9 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
     readonly scale: readonly (readonly Float[])[];
     readonly minimum: readonly (readonly Float[])[] | null;
   }
+  const wordsOf = (at: Uint): Uint[][] => own.map((r) => codes.loadsInside(r.mul(texels).add(at).mul(4), 4));
   const load = (at: Uint): Loaded => {
-    const words = own.map((r) => codes.loadsInside(r.mul(texels).add(at).mul(4), 4));
+    const words = wordsOf(at);
     const blockOf = (r: Uint, j: number): Uint => {
       if (blocks === 1) return r;
       return block >= once ? r.mul(blocks).add(at.div(block / once)) : r.mul(blocks).add(at.mul(ownBlocks)).add(j);
@@ -225,7 +234,7 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
 
   /** Four neighbours of row c of x in texel `at`, each scaled for its code's position. */
   const xOf = (at: Uint, inside: Uint, c: number, first: number): Float[] => {
-    if (way !== "direct") return shared.loadsInside(inside.mul(stride).add(c * part * stride + first), 4);
+    if (!readsX(tile)) return shared.loadsInside(inside.mul(stride).add(c * part * stride + first), 4);
     const start = firstX.add(c).min(m.sub(1)).mul(width).add(at.mul(once)).add(first);
     return x!.loadsInside(start, 4).map((v, k) => v.mul(2 ** -POSITIONS[bits][(first + k) % perWord]!.at));
   };
@@ -319,7 +328,32 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
       { step: lanes, unroll: false },
     );
   };
-  if (way !== "shared" && part === texels)
+  /** Four neighbouring texels of each row, all of which are on their way before the first is multiplied. */
+  const stepsByRuns = (): void => {
+    const isWide = block === once && blocks % RUN === 0;
+    const four = (values: BufferElements<"f32">, at: Uint): Float[][] => own.map((r) => values.loadsInside(r.mul(blocks).add(at), RUN));
+    s.for(
+      0,
+      texels / RUN,
+      (step) => {
+        const run = step.add(lane);
+        const multiply = (): void => {
+          const at = run.mul(RUN);
+          const wide = isWide ? { scale: four(scales!, at), minimum: minima === undefined ? null : four(minima, at) } : null;
+          const loaded = Array.from({ length: RUN }, (_, t): Loaded => {
+            if (wide === null) return load(at.add(t));
+            return { words: wordsOf(at.add(t)), scale: wide.scale.map((v) => [v[t]!]), minimum: wide.minimum?.map((v) => [v[t]!]) ?? null };
+          });
+          loaded.forEach((each, t) => add(at.add(t), at.add(t), each));
+        };
+        if ((texels / RUN) % lanes === 0) multiply();
+        else s.if(run.lt(texels / RUN), multiply);
+      },
+      { step: lanes, unroll: false },
+    );
+  };
+  if (way === "runs") stepsByRuns();
+  else if (way !== "shared" && part === texels)
     stepsAhead(() => {
       if (way === "direct") return;
       fill(s.u32(0), texels, false);

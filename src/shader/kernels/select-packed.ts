@@ -70,7 +70,7 @@ const isLarge = (tensors: readonly { readonly sizes: readonly number[] }[]): boo
 
 /** Tiles that `tune` compares, by name. */
 const TILES: Readonly<Record<string, PackedProductTile>> = Object.fromEntries(
-  (["shared", "ahead", "direct"] as const).flatMap((way) =>
+  (["shared", "ahead", "direct", "runs"] as const).flatMap((way) =>
     [64, 256].flatMap((threads) =>
       [8, 16, 32, 64].map((lanes) => [`${threads}/${lanes}x4 ${way}`, { threads, lanes, rows: 4, way }] as const),
     ),

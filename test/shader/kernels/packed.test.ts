@@ -75,6 +75,8 @@ const TILE: PackedProductTile = { threads: 16, lanes: 4, rows: 2 };
 const cases: readonly (readonly [string, Partial<PackedProductForm>, Partial<PackedProductTile>, m: number, n: number])[] = [
   ["two texels a row, fewer than lanes", {}, {}, 1, 9],
   ["as many texels as lanes", { width: 128 }, {}, 1, 16],
+  ["more runs of texels than lanes, with a rest", { width: 640, hasMinima: true }, {}, 1, 5],
+  ["runs of texels with a scale for two of them", { width: 128, block: 64 }, {}, 1, 5],
   ["more texels than lanes, with a rest", { width: 192, hasBias: true }, {}, 1, 5],
   ["several rows of x", { width: 160, count: 3, hasBias: true }, { rows: 1 }, 3, 7],
   ["more rows of x than a group has", { count: 2 }, { rows: 4 }, 5, 11],
@@ -96,8 +98,9 @@ describe("products with packed weights in the evaluator", () => {
     const weight = sample(form, n, 5);
     const [x, bias] = [numbers(m * form.width, 8, 1), numbers(n, 9, 1)];
     const blocks = [n, form.width / form.block];
-    const ways = tile.rows === 4 ? (["shared"] as const) : (["shared", "ahead", "direct"] as const);
+    const ways = tile.rows === 4 ? (["shared"] as const) : (["shared", "ahead", "direct", "runs"] as const);
     for (const way of ways) {
+      if (!fitsTile(form, { ...TILE, ...tile, way })) continue;
       const { y } = launch(packedProduct(form, { ...TILE, ...tile, way }), {
         x: { shape: [m, form.width], values: x },
         codes: { shape: [n, (form.width * form.bits) / 32], values: weight.words },
