@@ -5,6 +5,7 @@ import { readingOf } from "../../../shader/operations/table.ts";
 import type { Graph, GraphNode, Value } from "../../graph.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import type { Access } from "./access.ts";
+import type { Early } from "./early-reductions.ts";
 import { formOf, type Form } from "./region-form.ts";
 import { inPlacePairs } from "./in-place.ts";
 import { axesOfNode, sameAccess } from "./reduced-axes.ts";
@@ -26,6 +27,10 @@ class Cluster {
   first: number;
   last: number;
   readonly isFusable: boolean;
+  /** As Early has it, of the last of its nodes. */
+  level = 0;
+  /** Whether it has no later nodes. */
+  isEarly = false;
   /** Why it grew no further. */
   readonly ends = new Set<string>();
 
@@ -88,10 +93,12 @@ class Grouping {
   readonly #of = new Map<GraphNode, Cluster>();
   readonly #all = new Set<Cluster>();
 
-  constructor(graph: Graph, facts: Facts) {
+  constructor(graph: Graph, facts: Facts, early: Early | null) {
     this.#facts = facts;
     for (const [i, node] of graph.nodes.entries()) {
       const cluster = new Cluster(node, i, isFusable(node));
+      cluster.level = early?.levels.get(node) ?? 0;
+      cluster.isEarly = early?.reductions.has(node) === true;
       this.#of.set(node, cluster);
       this.#all.add(cluster);
     }
@@ -108,6 +115,8 @@ class Grouping {
     a.nodes = this.#inOrder(a, b);
     a.first = Math.min(a.first, b.first);
     a.last = Math.max(a.last, b.last);
+    a.level = Math.max(a.level, b.level);
+    a.isEarly ||= b.isEarly;
     for (const end of b.ends) a.ends.add(end);
     for (const node of b.nodes) this.#of.set(node, a);
     this.#all.delete(b);
@@ -187,6 +196,7 @@ class Grouping {
   }
 
   #refusal(a: Cluster, b: Cluster): string | null {
+    if ((a.isEarly && b.level > a.level) || (b.isEarly && a.level > b.level)) return "what is known later";
     if (a.nodes.length + b.nodes.length > MAX_NODES) return `more than ${MAX_NODES} nodes`;
     const nodes = this.#inOrder(a, b);
     const region = formOf(nodes, this.#facts);
@@ -211,19 +221,28 @@ function inPlaceOf(region: Form, facts: Facts): Set<Value> {
   return new Set(written.map(([, o]) => region.outputs[o]!.value));
 }
 
+/** Elements whose computation takes less than a launch, however often it is done. */
+export const SMALL = 2 ** 14;
+
+export const isSmallReduction = (node: GraphNode): boolean => foldOf(node) !== null && sizeOf(node.inputs[0]!.sizes) <= SMALL;
+
+/** Whether a small reduction has no reader that could be in its region: then it may as well run with the products behind it. */
+const isLast = (node: GraphNode, { readers }: Facts): boolean =>
+  isSmallReduction(node) && !(readers.get(node.outputs[0]!.value) ?? []).some(isFusable);
+
 /** parts: nodes that one operator became. */
-export function group(graph: Graph, facts: Facts, parts: readonly (readonly GraphNode[])[] = []): Grouped[] {
-  const grouping = new Grouping(graph, facts);
+export function group(graph: Graph, facts: Facts, parts: readonly (readonly GraphNode[])[] = [], early: Early | null = null): Grouped[] {
+  const grouping = new Grouping(graph, facts, early);
   for (const nodes of parts) grouping.begin(nodes.filter(isFusable));
   // Producers with their readers, near ones first: a value that is needed late is made late.
   const positions = new Map(graph.nodes.map((node, i) => [node, i]));
   const edges = graph.nodes.flatMap((reader, at) =>
     reader.inputs.flatMap((x) => {
       const maker = x === null ? undefined : facts.makers.get(x.value);
-      return maker === undefined ? [] : [{ maker, reader, distance: at - positions.get(maker)! }];
+      return maker === undefined ? [] : [{ maker, reader, distance: at - positions.get(maker)!, isLast: isLast(reader, facts) }];
     }),
   );
-  edges.sort((a, b) => a.distance - b.distance);
+  edges.sort((a, b) => Number(a.isLast) - Number(b.isLast) || a.distance - b.distance);
   for (const { maker, reader } of edges) grouping.merge(grouping.cluster(maker), grouping.cluster(reader));
   // Neighbours that read the same, and have as many elements.
   for (const readers of facts.readers.values()) {

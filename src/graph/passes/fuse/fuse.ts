@@ -12,6 +12,7 @@ import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } fr
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
+import { separateEarlyReductions } from "./early-reductions.ts";
 import { joinCounters } from "./counters.ts";
 import { formOf } from "./region-form.ts";
 import { launchOf } from "./launch.ts";
@@ -101,10 +102,11 @@ export function fuseRegions(
   const first = facts(expanded.graph);
   const but = expanded.parts.filter(({ nodes }) => typeof formOf(nodes.filter(isFusable), first) === "string").map(({ of }) => of);
   if (but.length > 0) expanded = expandComposites(split, capabilities, new Set(but));
-  const own = facts(expanded.graph);
   const parts = expanded.parts.map(({ nodes }) => nodes);
-  const nodes = sharedLaunches(group(expanded.graph, own, parts), own).flatMap((list) =>
+  const early = separateEarlyReductions(expanded.graph, new Set(parts.flat()));
+  const own = facts(early.graph);
+  const nodes = sharedLaunches(group(early.graph, own, parts, early), own).flatMap((list) =>
     list.length === 1 && list[0]!.region === null ? list[0]!.nodes : measured(launched(list, own, capabilities), list, own, measure),
   );
-  return joinCounters(removeDeadCode(withNodes(expanded.graph, nodes, (x) => x)), capabilities, known);
+  return joinCounters(removeDeadCode(withNodes(early.graph, nodes, (x) => x)), capabilities, known);
 }
