@@ -17,6 +17,8 @@ export interface CodeKind {
   readonly hasMinima: boolean;
   /** Elements that share a scale. */
   readonly shared: number;
+  /** Whether scales are halves in the file, so that float16 holds them. Minima are sums, which float16 holds nearly always. */
+  readonly hasHalves: boolean;
   /** Unpacks the block that begins at byte `at`; index: that of its first scale. */
   readonly unpack: (b: Uint8Array, at: number, index: number, to: CodeTarget) => void;
 }
@@ -43,8 +45,22 @@ function halves(b: Uint8Array, at: number, codes: Uint8Array, to: number): void 
   }
 }
 
-const plain = (bits: 4 | 8, shared: number, unpack: CodeKind["unpack"]): CodeKind => ({ bits, hasMinima: false, shared, unpack });
-const shifted = (bits: 4 | 8, shared: number, unpack: CodeKind["unpack"]): CodeKind => ({ bits, hasMinima: true, shared, unpack });
+/** A type with one scale a block, which is a half. */
+const single = (bits: 4 | 8, hasMinima: boolean, unpack: CodeKind["unpack"], shared = 32): CodeKind => ({
+  bits,
+  hasMinima,
+  shared,
+  hasHalves: true,
+  unpack,
+});
+/** A type whose scales are products. */
+const scaled = (bits: 4 | 8, hasMinima: boolean, shared: number, unpack: CodeKind["unpack"]): CodeKind => ({
+  bits,
+  hasMinima,
+  shared,
+  hasHalves: false,
+  unpack,
+});
 
 /** Half i of 32 elements of 4 bits each, the first 16 in the low halves of bytes. */
 const nibble = (b: Uint8Array, at: number, i: number): number => (b[at + (i & 15)]! >> ((i >> 4) << 2)) & 15;
@@ -58,30 +74,30 @@ const trit = (byte: number, digit: number): number => ((((byte * POWERS[digit]!)
 
 /** How blocks of each type become codes; none of types whose elements are rows of tables. */
 export const CODES: { readonly [type in GgufType]?: CodeKind } = {
-  Q4_0: plain(4, 32, (b, at, index, { codes, scales }) => {
+  Q4_0: single(4, false, (b, at, index, { codes, scales }) => {
     scales[index] = half(b, at);
     halves(b, at + 2, codes, index * 16);
   }),
-  Q4_1: shifted(4, 32, (b, at, index, { codes, scales, minima }) => {
+  Q4_1: single(4, true, (b, at, index, { codes, scales, minima }) => {
     const d = half(b, at);
     scales[index] = d;
     minima[index] = half(b, at + 2) + 8 * d;
     halves(b, at + 4, codes, index * 16);
   }),
-  Q5_0: plain(8, 32, (b, at, index, to) => {
+  Q5_0: single(8, false, (b, at, index, to) => {
     to.scales[index] = half(b, at);
     put8(to, index * 32, 32, (i) => (nibble(b, at + 6, i) | (bit(b, at + 2, i) << 4)) - 16);
   }),
-  Q5_1: shifted(8, 32, (b, at, index, to) => {
+  Q5_1: single(8, true, (b, at, index, to) => {
     to.scales[index] = half(b, at);
     to.minima[index] = half(b, at + 2);
     put8(to, index * 32, 32, (i) => nibble(b, at + 8, i) | (bit(b, at + 4, i) << 4));
   }),
-  Q8_0: plain(8, 32, (b, at, index, { codes, scales }) => {
+  Q8_0: single(8, false, (b, at, index, { codes, scales }) => {
     scales[index] = half(b, at);
     for (let i = 0, to = index * 32; i < 32; i++) codes[to + i] = b[at + 2 + i]!;
   }),
-  Q2_K: shifted(4, 16, (b, at, index, to) => {
+  Q2_K: scaled(4, true, 16, (b, at, index, to) => {
     const [d, dmin] = [half(b, at + 80), half(b, at + 82)];
     for (let group = 0; group < 16; group++) {
       const both = b[at + group]!;
@@ -92,7 +108,7 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put4(to, (index + group) * 16, 16, (i) => (b[from + i]! >> (group & 6)) & 3);
     }
   }),
-  Q3_K: plain(4, 16, (b, at, index, to) => {
+  Q3_K: scaled(4, false, 16, (b, at, index, to) => {
     const d = half(b, at + 108);
     for (let group = 0; group < 16; group++) {
       const low = b[at + 96 + (group & 7)]! >> (group < 8 ? 0 : 4);
@@ -104,7 +120,7 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put4(to, (index + group) * 16, 16, code);
     }
   }),
-  Q4_K: shifted(4, 32, (b, at, index, to) => {
+  Q4_K: scaled(4, true, 32, (b, at, index, to) => {
     const [d, dmin] = [half(b, at), half(b, at + 2)];
     for (let group = 0; group < 8; group++) {
       const scale = fround(d * scaleK(b, at + 4, group));
@@ -115,7 +131,7 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put4(to, (index + group) * 32, 32, (i) => (b[from + i]! >> shift) & 15);
     }
   }),
-  Q5_K: shifted(8, 32, (b, at, index, to) => {
+  Q5_K: scaled(8, true, 32, (b, at, index, to) => {
     const [d, dmin] = [half(b, at), half(b, at + 2)];
     for (let group = 0; group < 8; group++) {
       to.scales[index + group] = d * scaleK(b, at + 4, group);
@@ -125,7 +141,7 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put8(to, (index + group) * 32, 32, (i) => ((b[from + i]! >> shift) & 15) | (((b[at + 16 + i]! >> group) & 1) << 4));
     }
   }),
-  Q6_K: plain(8, 16, (b, at, index, to) => {
+  Q6_K: scaled(8, false, 16, (b, at, index, to) => {
     const d = half(b, at + 208);
     for (let group = 0; group < 16; group++) {
       to.scales[index + group] = d * ((b[at + 192 + group]! << 24) >> 24);
@@ -137,11 +153,11 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put8(to, (index + group) * 16, 16, code);
     }
   }),
-  IQ4_NL: plain(8, 32, (b, at, index, to) => {
+  IQ4_NL: single(8, false, (b, at, index, to) => {
     to.scales[index] = half(b, at);
     put8(to, index * 32, 32, (i) => NL4[nibble(b, at + 2, i)]!);
   }),
-  IQ4_XS: plain(8, 32, (b, at, index, to) => {
+  IQ4_XS: scaled(8, false, 32, (b, at, index, to) => {
     const [d, high] = [half(b, at), word(b, at + 2)];
     for (let group = 0; group < 8; group++) {
       const low = b[at + 4 + (group >> 1)]! >> ((group & 1) * 4);
@@ -149,15 +165,25 @@ export const CODES: { readonly [type in GgufType]?: CodeKind } = {
       put8(to, (index + group) * 32, 32, (i) => NL4[nibble(b, at + 8 + group * 16, i)]!);
     }
   }),
-  TQ1_0: plain(4, 256, (b, at, index, to) => {
-    to.scales[index] = half(b, at + 52);
-    const first = index * 256;
-    put4(to, first, 160, (i) => trit(b[at + (i & 31)]!, i >> 5));
-    put4(to, first + 160, 80, (i) => trit(b[at + 32 + (i & 15)]!, i >> 4));
-    put4(to, first + 240, 16, (i) => trit(b[at + 48 + (i & 3)]!, i >> 2));
-  }),
-  TQ2_0: plain(4, 256, (b, at, index, to) => {
-    to.scales[index] = half(b, at + 64);
-    put4(to, index * 256, 256, (i) => ((b[at + (i >> 7) * 32 + (i & 31)]! >> (((i >> 5) & 3) * 2)) & 3) + 7);
-  }),
+  TQ1_0: single(
+    4,
+    false,
+    (b, at, index, to) => {
+      to.scales[index] = half(b, at + 52);
+      const first = index * 256;
+      put4(to, first, 160, (i) => trit(b[at + (i & 31)]!, i >> 5));
+      put4(to, first + 160, 80, (i) => trit(b[at + 32 + (i & 15)]!, i >> 4));
+      put4(to, first + 240, 16, (i) => trit(b[at + 48 + (i & 3)]!, i >> 2));
+    },
+    256,
+  ),
+  TQ2_0: single(
+    4,
+    false,
+    (b, at, index, to) => {
+      to.scales[index] = half(b, at + 64);
+      put4(to, index * 256, 256, (i) => ((b[at + (i >> 7) * 32 + (i & 31)]! >> (((i >> 5) & 3) * 2)) & 3) + 7);
+    },
+    256,
+  ),
 };

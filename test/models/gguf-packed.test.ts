@@ -57,6 +57,31 @@ test.each(Object.keys(CODES) as GgufType[])("%s", async (type) => {
   );
 });
 
+/** A row of Q4_1 with one block of each pair of scale and minimum, as words of float16. */
+function rowOf(blocks: readonly (readonly [d: number, m: number])[]): Uint8Array {
+  const data = Uint8Array.from({ length: blocks.length * 20 }, (_, i) => (i * 37) & 255);
+  for (const [i, words] of blocks.entries()) new Uint16Array(data.buffer, i * 20, 2).set(words);
+  return data;
+}
+
+test.each([
+  // 1 - 8; 2^-24 - 8 * 2^-24; the largest, and nothing.
+  ["float16", [[0x3c00, 0xc800], [0x0001, 0x8001], [0x0000, 0x7bff]]], // prettier-ignore
+  // 8.0078125 + 2 ** -10 has 14 digits.
+  ["float32", [[0x3c00, 0xc800], [0x3c01, 0x1400]]], // prettier-ignore
+] as const)("scales and minima of Q4_1 are %s where that holds all of them", async (dtype, blocks) => {
+  const data = rowOf([...blocks, ...blocks]);
+  const shape = [2, blocks.length * 32] as const;
+  const expected = new Float32Array(shape[0] * shape[1]);
+  for (let at = 0, to = 0; at < data.length; at += 20, to += 32) BLOCKS.Q4_1!(data, at, expected, to);
+  const reader = new PackedReader("test", fileOf("Q4_1", shape, data), dx.device("cpu"));
+  const live = dx.memoryStatistics(dx.device("cpu")).liveBuffers;
+  const weight = await reader.read("w", null, undefined);
+  expect(dx.memoryStatistics(dx.device("cpu")).liveBuffers).toBe(live + 3);
+  expect([weight.scales.dtype, weight.minima?.dtype]).toEqual([dtype, dtype]);
+  expect(numbers(new dx.nn.QuantizedLinear(weight).dequantize())).toEqual([...expected]);
+});
+
 test("types whose elements are rows of tables become floats", () => {
   expect(["F32", "F16", "IQ2_XS", "IQ1_M"].some((type) => staysPacked(type as GgufType))).toBe(false);
 });

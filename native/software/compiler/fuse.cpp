@@ -53,6 +53,7 @@ class Fuser {
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (groups_[n].is_anchor) JoinClamp(static_cast<int>(n));
     for (size_t n = 0; n < graph_.nodes.size(); ++n) ReadPacked(static_cast<int>(n));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) DropUnread(static_cast<int>(n));
     std::vector<GraphStep> steps;
     for (int unit : Order())
       if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
@@ -255,8 +256,78 @@ class Fuser {
         return;
     }
     if (readers.empty()) return;
-    for (int reader : readers) groups_[static_cast<size_t>(unit_of_[static_cast<size_t>(reader)])].packed = n;
+    for (int reader : readers) {
+      Group& group = groups_[static_cast<size_t>(unit_of_[static_cast<size_t>(reader)])];
+      group.packed = n;
+      ReadMinima(&group);
+    }
     groups_[static_cast<size_t>(n)].vanishes = true;
+  }
+
+  // A GEMM by packed codes whose C is the GEMM of the sums of A's blocks and the minima computes both.
+  void ReadMinima(Group* group) {
+    if (group->anchor_inputs.size() < 3 || group->anchor_inputs[2] < 0) return;
+    const int c = group->anchor_inputs[2], unit = WriterOf(c);
+    if (unit < 0 || IsGraphOutput(c) || consumers_[static_cast<size_t>(c)].size() != 1) return;
+    Group& minima = groups_[static_cast<size_t>(unit)];
+    if (!minima.is_anchor || minima.result != c || minima.nodes.size() != 1 || minima.packed >= 0) return;
+    const int n = minima.nodes[0];
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    if (node.desc.type() != DML_OPERATOR_GEMM || producer_[static_cast<size_t>(node.inputs[0])] < 0 || node.inputs[0] == node.inputs[1])
+      return;
+    const GraphNode& sums = graph_.nodes[static_cast<size_t>(producer_[static_cast<size_t>(node.inputs[0])])];
+    if (!fast::SumsBlocks(sums.desc, group->anchor, graph_.nodes[static_cast<size_t>(group->packed)].desc)) return;
+    const GraphOperand a = OperandOf(group->anchor_inputs[0]), summed = OperandOf(sums.inputs[0]);
+    if (a.value != summed.value || a.offset != summed.offset) return;
+    group->minima = n;
+    if (MakePacked(*group)) minima.vanishes = true;
+    else group->minima = -1;
+  }
+
+  std::unique_ptr<Kernel> MakePacked(const Group& group) const {
+    const GraphNode& codes = graph_.nodes[static_cast<size_t>(group.packed)];
+    fast::PackedParts parts;
+    parts.half_scales = HalfBefore(codes.inputs[1]) >= 0;
+    if (group.minima >= 0) {
+      const GraphNode& minima = graph_.nodes[static_cast<size_t>(group.minima)];
+      parts.minima = &minima.desc;
+      parts.half_minima = HalfBefore(minima.inputs[1]) >= 0;
+    }
+    return fast::MakePackedGemmKernel(group.anchor, codes.desc, group.after, &group.stored, parts);
+  }
+
+  // The halves that a value is the CAST of to float32, in the same order; -1 for others.
+  int HalfBefore(int value) const {
+    const int n = producer_[static_cast<size_t>(value)];
+    if (n < 0 || location_[static_cast<size_t>(value)].value != value) return -1;
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    if (node.desc.type() != DML_OPERATOR_CAST) return -1;
+    const schema::TensorDesc &in = *node.desc.Inputs()[0], &out = *node.desc.Outputs()[0];
+    if (in.data_type != DML_TENSOR_DATA_TYPE_FLOAT16 || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return -1;
+    return in.IsPacked() && out.IsPacked() ? node.inputs[0] : -1;
+  }
+  int WithoutCast(int value) const {
+    const int half = HalfBefore(value);
+    return half < 0 ? value : half;
+  }
+
+  // Casts of scales and minima, and sums of blocks, vanish if only GEMMs by packed codes would read them.
+  void DropUnread(int n) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    const bool is_cast = node.desc.type() == DML_OPERATOR_CAST && HalfBefore(node.outputs[0]) >= 0;
+    if (!merges_ || (!is_cast && node.desc.type() != DML_OPERATOR_REDUCE)) return;
+    Group& group = groups_[static_cast<size_t>(n)];
+    const int out = node.outputs[0];
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(out)];
+    if (group.nodes.size() != 1 || IsGraphOutput(out) || readers.empty()) return;
+    for (int reader : readers) {
+      const int unit = unit_of_[static_cast<size_t>(reader)];
+      if (unit < 0 || !groups_[static_cast<size_t>(unit)].vanishes) return;
+      // Scales and minima are the second input, sums the first.
+      if (graph_.nodes[static_cast<size_t>(reader)].inputs[is_cast ? 1 : 0] != out) return;
+      if (!is_cast && !groups_[static_cast<size_t>(unit)].is_anchor) return;
+    }
+    group.vanishes = true;
   }
 
   std::unique_ptr<Kernel> MakeAnchor(const Group& group) const {
@@ -277,12 +348,19 @@ class Fuser {
     if (group.packed >= 0) {
       const GraphNode& codes = graph_.nodes[static_cast<size_t>(group.packed)];
       GraphStep step;
-      step.kernel = fast::MakePackedGemmKernel(group.anchor, codes.desc, group.after, &group.stored);
+      step.kernel = MakePacked(group);
       step.name = "GEMM (packed)";
       step.nodes = group.nodes;
       step.nodes.push_back(group.packed);
-      const int c = group.anchor_inputs.size() > 2 ? group.anchor_inputs[2] : -1;
-      for (int v : {group.anchor_inputs[0], codes.inputs[0], c, codes.inputs[1]}) step.inputs.push_back(OperandOf(v));
+      int c = group.anchor_inputs.size() > 2 ? group.anchor_inputs[2] : -1, minima = -1;
+      if (group.minima >= 0) {
+        const std::vector<int>& inputs = graph_.nodes[static_cast<size_t>(group.minima)].inputs;
+        c = inputs.size() > 2 ? inputs[2] : -1;
+        minima = WithoutCast(inputs[1]);
+        step.nodes.push_back(group.minima);
+      }
+      for (int v : {group.anchor_inputs[0], codes.inputs[0], c, WithoutCast(codes.inputs[1])}) step.inputs.push_back(OperandOf(v));
+      if (minima >= 0) step.inputs.push_back(OperandOf(minima));
       step.outputs.push_back(OperandOf(group.result));
       steps->push_back(std::move(step));
       return true;

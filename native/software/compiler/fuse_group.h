@@ -36,6 +36,7 @@ struct Group {
   bool clamps = false;        // to two numbers
   fast::Activations after;
   int packed = -1;        // of a GEMM: the DEQUANTIZE whose codes it reads
+  int minima = -1;        // of such a GEMM: the GEMM of the sums of A's blocks and the minima, which it computes too
   bool vanishes = false;  // its readers read its inputs
   int result = -1;        // the value that it writes
   schema::TensorDesc stored;

@@ -1,6 +1,7 @@
 #include "packed_matrix.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "gemm.h"
 #include "matrix_vector.h"
@@ -19,16 +20,31 @@ constexpr int64_t kMaxVectors = 32;   // with more, unpacking the matrix pays
 constexpr int64_t kMinUnpacked = 12;  // vectors for which some rows at once become floats
 constexpr int64_t kRowsAtOnce = 64;   // which stay in the cache for all vectors
 
-// Codes [rows, width] with one float32 scale for each block of a row.
+// Codes [rows, width] with one scale, and perhaps one minimum, for each block of a row; these are float32 or halves.
 struct PackedMatrix {
   int64_t rows = 1, width = 1, blocks = 1;
   int bits = 8;
   int32_t middle = 0;
   bool flips = false;  // signed
+  int scale_bytes = 4, minimum_bytes = 0;
 
   int64_t RowBytes() const { return width * bits / 8; }
   int64_t Block() const { return width / blocks; }
+  // Of a row; null minima where there are none.
+  const uint8_t* ScalesOf(const KernelArguments& a, int64_t row) const { return a.inputs[3] + row * blocks * scale_bytes; }
+  const uint8_t* MinimaOf(const KernelArguments& a, int64_t row) const {
+    return minimum_bytes ? a.inputs[4] + row * blocks * minimum_bytes : nullptr;
+  }
 };
+
+// Number i of float32 or of halves; 0 where there are none.
+float NumberAt(const uint8_t* from, int64_t i, int bytes) {
+  if (!from) return 0;
+  float number;
+  if (bytes == 2) Table().load(DML_TENSOR_DATA_TYPE_FLOAT16, reinterpret_cast<uint8_t*>(&number), from + 2 * i, 1, 1);
+  else std::memcpy(&number, from + 4 * i, 4);
+  return number;
+}
 
 std::optional<PackedMatrix> PackedMatrixOf(const schema::OperatorDesc& desc) {
   const auto in = desc.Inputs();
@@ -54,12 +70,13 @@ std::optional<PackedMatrix> PackedMatrixOf(const schema::OperatorDesc& desc) {
   return m;
 }
 
-// (code - middle) * scale of a row. `parts`: of 4 bits, those of the low halves of a block's bytes come before those of the high ones.
-void UnpackRow(const PackedMatrix& m, const uint8_t* codes, const float* scales, float* to, bool parts) {
+// (code - middle) * scale + minimum of a row. `parts`: of 4 bits, those of the low halves of a block's bytes come before those of the high
+// ones.
+void UnpackRow(const PackedMatrix& m, const uint8_t* codes, const uint8_t* scales, const uint8_t* minima, float* to, bool parts) {
   const int64_t block = m.Block(), half = block / 2;
   const int flip = m.flips ? 0x80 : 0;
   for (int64_t b = 0; b < m.blocks; ++b, codes += block * m.bits / 8, to += block) {
-    const float scale = scales[b];
+    const float scale = NumberAt(scales, b, m.scale_bytes);
     if (m.bits == 8) {
       for (int64_t i = 0; i < block; ++i) to[i] = static_cast<float>((codes[i] ^ flip) - 128) * scale;
     } else if (parts) {
@@ -71,6 +88,9 @@ void UnpackRow(const PackedMatrix& m, const uint8_t* codes, const float* scales,
         to[2 * i + 1] = static_cast<float>((codes[i] >> 4) - 8) * scale;
       }
     }
+    if (!minima) continue;
+    const float minimum = NumberAt(minima, b, m.minimum_bytes);
+    for (int64_t i = 0; i < block; ++i) to[i] += minimum;
   }
 }
 
@@ -135,10 +155,10 @@ class UnpackingGemmKernel final : public Kernel {
   // sums[v * kRowsAtOnce + r] = row j + r times vector v.
   void Multiply(const KernelArguments& a, int64_t j, int64_t n, float* rows, const float* vectors, float* sums) const {
     const IsaTable& table = Table();
-    const auto* scales = reinterpret_cast<const float*>(a.inputs[3]);
     const int64_t stride = Padded(p_.k), max_length = kMaxSteps * table.width;
     for (int64_t r = 0; r < n; ++r)
-      UnpackRow(matrix_, a.inputs[1] + (j + r) * matrix_.RowBytes(), scales + (j + r) * matrix_.blocks, rows + r * stride, true);
+      UnpackRow(matrix_, a.inputs[1] + (j + r) * matrix_.RowBytes(), matrix_.ScalesOf(a, j + r), matrix_.MinimaOf(a, j + r),
+                rows + r * stride, true);
     const int64_t at_once = p_.m == 1 ? n : table.dot_sums / (p_.m == 2 ? 2 : table.max_dot_vectors);
     for (int64_t k = 0; k < p_.k; k += max_length) {
       const int64_t length = std::min(max_length, p_.k - k);
@@ -201,7 +221,10 @@ class PackedGemmKernel final : public Kernel {
         PackedDot t{};
         t.codes = a.inputs[1] + j * matrix_.RowBytes();
         t.row_bytes = matrix_.RowBytes();
-        t.scales = reinterpret_cast<const float*>(a.inputs[3]) + j * matrix_.blocks;
+        t.scales = matrix_.ScalesOf(a, j);
+        t.minima = matrix_.MinimaOf(a, j);
+        t.half_scales = matrix_.scale_bytes == 2;
+        t.half_minima = matrix_.minimum_bytes == 2;
         t.blocks = matrix_.blocks;
         t.scales_of = scales_of_.data();
         t.rows = static_cast<int>(n);
@@ -229,7 +252,9 @@ class PackedGemmKernel final : public Kernel {
       double total = 0;
       for (int64_t i = 0; i < matrix_.width; ++i) {
         const int32_t code = t.bits == 4 ? codes[i / 2] >> (i % 2 * 4) & 15 : codes[i] ^ (t.flips ? 0x80 : 0);
-        total += static_cast<double>(static_cast<float>(code - matrix_.middle) * t.scales[r * t.blocks + i / block]) * x[i];
+        const int64_t b = r * t.blocks + i / block;
+        const double value = static_cast<float>(code - matrix_.middle) * NumberAt(t.scales, b, matrix_.scale_bytes);
+        total += (value + NumberAt(t.minima, b, matrix_.minimum_bytes)) * x[i];
       }
       t.sums[r] = static_cast<float>(total);
     }
@@ -245,11 +270,11 @@ class DequantizeKernel final : public Kernel {
  public:
   explicit DequantizeKernel(const PackedMatrix& m) : m_(m) {}
   void Run(const KernelArguments& a) const override {
-    const auto* scales = reinterpret_cast<const float*>(a.inputs[1]);
+    const uint8_t* scales = a.inputs[1];
     auto* out = reinterpret_cast<float*>(a.outputs[0]);
     ThreadPool::Get().ParallelFor(0, m_.rows, std::max<int64_t>(1, kWork / m_.width), [&](int64_t first, int64_t last, int) {
       for (int64_t row = first; row < last; ++row)
-        UnpackRow(m_, a.inputs[0] + row * m_.RowBytes(), scales + row * m_.blocks, out + row * m_.width, false);
+        UnpackRow(m_, a.inputs[0] + row * m_.RowBytes(), scales + row * m_.blocks * m_.scale_bytes, nullptr, out + row * m_.width, false);
     });
   }
 
@@ -257,19 +282,47 @@ class DequantizeKernel final : public Kernel {
   PackedMatrix m_;
 };
 
+// Whether the rows of B are K-contiguous, one after the other.
+bool HasRows(const GemmShape& p) { return (p.k == 1 || p.b.row == 1) && (p.n == 1 || p.b.column == p.k); }
+
 }  // namespace
 
 std::unique_ptr<Kernel> MakePackedGemmKernel(const schema::OperatorDesc& gemm, const schema::OperatorDesc& dequantize,
-                                             const Activations& after, const schema::TensorDesc* stored) {
-  const auto matrix = PackedMatrixOf(dequantize);
+                                             const Activations& after, const schema::TensorDesc* stored, const PackedParts& parts) {
+  auto matrix = PackedMatrixOf(dequantize);
   auto shape = ShapeOfGemm(gemm, after, stored);
   if (!matrix || !shape || shape->batch != 1 || shape->m > kMaxVectors) return nullptr;
-  const GemmShape& p = *shape;
+  GemmShape& p = *shape;
   const int64_t of_lane = 32 / matrix->bits;
-  if (p.k != matrix->width || p.n != matrix->rows || matrix->Block() % of_lane != 0) return nullptr;
-  if ((p.k > 1 && p.b.row != 1) || (p.n > 1 && p.b.column != p.k)) return nullptr;
-  if (!Table().packed_dot || shape->m >= kMinUnpacked) return std::make_unique<UnpackingGemmKernel>(std::move(*shape), *matrix);
-  return std::make_unique<PackedGemmKernel>(std::move(*shape), *matrix);
+  if (p.k != matrix->width || p.n != matrix->rows || matrix->Block() % of_lane != 0 || !HasRows(p)) return nullptr;
+  if (parts.half_scales) matrix->scale_bytes = 2;
+  if (parts.minima) {
+    const auto c = ShapeOfGemm(*parts.minima, {}, nullptr);
+    if (!c || c->batch != 1 || c->m != p.m || c->n != p.n || c->k != matrix->blocks || !HasRows(*c) || !c->activations.empty())
+      return nullptr;
+    if (c->alpha != 1 || p.alpha != 1 || p.beta != 1 || c->b.type != DML_TENSOR_DATA_TYPE_FLOAT32) return nullptr;
+    if (c->out.type != DML_TENSOR_DATA_TYPE_FLOAT32) return nullptr;  // C is not rounded on the way
+    matrix->minimum_bytes = parts.half_minima ? 2 : 4;
+    p.c = c->c;
+    p.beta = c->beta;
+    p.adds_c = c->adds_c;
+  }
+  if (!Table().packed_dot || p.m >= kMinUnpacked) return std::make_unique<UnpackingGemmKernel>(std::move(p), *matrix);
+  return std::make_unique<PackedGemmKernel>(std::move(p), *matrix);
+}
+
+bool SumsBlocks(const schema::OperatorDesc& reduce, const schema::OperatorDesc& gemm, const schema::OperatorDesc& dequantize) {
+  const auto matrix = PackedMatrixOf(dequantize);
+  const auto shape = ShapeOfGemm(gemm, {}, nullptr);
+  if (!matrix || !shape || reduce.type() != DML_OPERATOR_REDUCE || reduce.UInt("Function") != DML_REDUCE_FUNCTION_SUM) return false;
+  const schema::TensorDesc &in = *reduce.Inputs()[0], &out = *reduce.Outputs()[0];
+  if (in.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || out.data_type != in.data_type || !in.IsPacked() || !out.IsPacked()) return false;
+  if (reduce.UInts("Axes") != std::vector<uint32_t>{in.rank - 1} || in.sizes[in.rank - 1] != matrix->Block()) return false;
+  const Matrix& a = shape->a;
+  if (a.type != in.data_type || (shape->k > 1 && a.column != 1) || (shape->m > 1 && a.row != shape->k)) return false;
+  int64_t count = 1;
+  for (uint32_t i = 0; i < in.rank; ++i) count *= in.sizes[i];
+  return count == shape->m * shape->k;
 }
 
 std::unique_ptr<Kernel> MakeDequantizeKernel(const schema::OperatorDesc& desc) {

@@ -122,6 +122,7 @@ constexpr int kPackedBytes = 64;
 struct PackedGroup {
   alignas(64) int8_t low[2][kPackedBytes], middle[2][kPackedBytes], high[2][kPackedBytes];  // x = (high * 128 + middle) * 128 + low
   int32_t shift[kPackedBytes / 4];                                                          // by 4 bytes: the part of the codes' middle
+  alignas(64) float sums[kPackedBytes / 4];                                                 // by 4 bytes: of x
   float scale;                                                                              // of x
 };
 // The scales of a vector of codes: `count` from the row's scale `first` on, and which of them each 4 bytes have.
@@ -129,11 +130,12 @@ struct PackedScales {
   alignas(64) int32_t lanes[kPackedBytes / 4];
   int32_t first, count;
 };
-// sums[r] = row r of the codes times the vector.
+// sums[r] = row r of the matrix times the vector.
 struct PackedDot {
   const uint8_t* codes;
   int64_t row_bytes;
-  const float* scales;
+  const uint8_t *scales, *minima;  // of float32, or of halves; minima may be null
+  bool half_scales, half_minima;
   int64_t blocks;  // of a row
   const PackedScales* scales_of;
   const PackedGroup* groups;

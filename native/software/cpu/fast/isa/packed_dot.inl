@@ -47,6 +47,7 @@ static bool PackVector(const float* x, int64_t n, int bits, int32_t middle, Pack
       int32_t sum = 0;
       for (int64_t i = 0; i < size / (kPackedBytes / 4); ++i) sum += numbers[lane * (size / (kPackedBytes / 4)) + i];
       groups->shift[lane] = -middle * sum;
+      groups->sums[lane] = static_cast<float>(sum);
     }
   }
   return true;
@@ -67,8 +68,11 @@ DX_INLINE VBytes MultiplyShorts(VBytes a, VBytes b) { return _mm512_madd_epi16(a
 DX_INLINE VBytes AddShorts(VBytes a, VBytes b) { return _mm512_add_epi16(a, b); }
 DX_INLINE VBytes AddInts(VBytes a, VBytes b) { return _mm512_add_epi32(a, b); }
 DX_INLINE VF FloatOf(VBytes a) { return (VF)_mm512_cvtepi32_ps(a); }
-DX_INLINE VF Spread(const float* p, int count, const int32_t* lanes) {
-  const __m512 some = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
+// Number lanes[i] of `count` numbers to lane i.
+template <bool kHalf>
+DX_INLINE VF Spread(const uint8_t* p, int count, const int32_t* lanes) {
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  const __m512 some = kHalf ? _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, p)) : _mm512_maskz_loadu_ps(mask, p);
   return (VF)_mm512_permutexvar_ps(_mm512_loadu_si512(lanes), some);
 }
 #else
@@ -90,15 +94,27 @@ DX_INLINE VBytes MultiplyShorts(VBytes a, VBytes b) { return _mm256_madd_epi16(a
 DX_INLINE VBytes AddShorts(VBytes a, VBytes b) { return _mm256_add_epi16(a, b); }
 DX_INLINE VBytes AddInts(VBytes a, VBytes b) { return _mm256_add_epi32(a, b); }
 DX_INLINE VF FloatOf(VBytes a) { return (VF)_mm256_cvtepi32_ps(a); }
-DX_INLINE VF Spread(const float* p, int count, const int32_t* lanes) {
-  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256 some = _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), numbers));
+// Number lanes[i] of `count` numbers to lane i.
+template <bool kHalf>
+DX_INLINE VF Spread(const uint8_t* p, int count, const int32_t* lanes) {
+  __m256 some;
+  if (kHalf) {
+    // Two are the blocks of 32 elements of 4 bits.
+    alignas(16) uint16_t halves[8] = {};
+    if (count == 2) __builtin_memcpy(halves, p, 4);
+    else
+      for (int i = 0; i < count; ++i) __builtin_memcpy(halves + i, p + 2 * i, 2);
+    some = _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(halves)));
+  } else {
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    some = _mm256_maskload_ps(reinterpret_cast<const float*>(p), _mm256_cmpgt_epi32(_mm256_set1_epi32(count), numbers));
+  }
   return (VF)_mm256_permutevar8x32_ps(some, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lanes)));
 }
 #endif
 
-// A group has kPackedBytes bytes of codes: one vector of AVX-512, two of AVX2.
-template <int kBits, int kRows>
+// A group has kPackedBytes bytes of codes: one vector of AVX-512, two of AVX2. kScale, kMinimum: bytes of one; without minima 0.
+template <int kBits, int kRows, int kScale, int kMinimum>
 DX_INLINE void PackedDotOf(const PackedDot& t) {
   const VBytes mask = SetBytes(15), flip = SetBytes(static_cast<int8_t>(t.flips ? 0x80 : 0)), one = SetShorts(1),
                low_digit = SetShorts(128), high_digit = SetShorts(16384);
@@ -111,7 +127,7 @@ DX_INLINE void PackedDotOf(const PackedDot& t) {
       const int offset = part * kCodeBytes, lanes = offset / 4;
       const PackedScales& s = t.scales_of[g * (kPackedBytes / kCodeBytes) + part];
       const VBytes shift = LoadBytes(x.shift + lanes);
-      const VF unit = VF{} + x.scale;
+      const VF unit = VF{} + x.scale, x_sums = LoadF(x.sums + lanes);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const uint8_t* from = t.codes + r * t.row_bytes + at;
@@ -130,22 +146,38 @@ DX_INLINE void PackedDotOf(const PackedDot& t) {
         }
         const VBytes sum =
             AddInts(AddInts(MultiplyShorts(l, one), MultiplyShorts(m, low_digit)), AddInts(MultiplyShorts(h, high_digit), shift));
-        sums[r] += FloatOf(sum) * (Spread(t.scales + r * t.blocks + s.first, s.count, s.lanes) * unit);
+        const int64_t first = r * t.blocks + s.first;
+        VF product = FloatOf(sum) * Spread<kScale == 2>(t.scales + first * kScale, s.count, s.lanes);
+        if (kMinimum) product += x_sums * Spread<kMinimum == 2>(t.minima + first * kMinimum, s.count, s.lanes);
+        sums[r] += product * unit;
       }
     }
   }
   for (int r = 0; r < kRows; ++r) t.sums[r] = SumOf(sums[r]);
 }
-template <int kBits>
+template <int kBits, int kScale, int kMinimum>
 DX_INLINE void PackedDotRows(const PackedDot& t) {
-  PackedDot one = t;
-  int r = 0;
-  for (; r + 4 <= t.rows; r += 4, one.codes += 4 * t.row_bytes, one.scales += 4 * t.blocks, one.sums += 4) PackedDotOf<kBits, 4>(one);
-  for (; r < t.rows; ++r, one.codes += t.row_bytes, one.scales += t.blocks, ++one.sums) PackedDotOf<kBits, 1>(one);
+  PackedDot some = t;
+  for (int r = 0; r < t.rows;) {
+    const int rows = r + 4 <= t.rows ? 4 : 1;
+    if (rows == 4) PackedDotOf<kBits, 4, kScale, kMinimum>(some);
+    else PackedDotOf<kBits, 1, kScale, kMinimum>(some);
+    r += rows;
+    some.codes += rows * t.row_bytes;
+    some.scales += rows * t.blocks * kScale;
+    some.minima += rows * t.blocks * kMinimum;
+    some.sums += rows;
+  }
+}
+template <int kBits, int kScale>
+static void MultiplyPackedBy(const PackedDot& t) {
+  if (!t.minima) PackedDotRows<kBits, kScale, 0>(t);
+  else if (t.half_minima) PackedDotRows<kBits, kScale, 2>(t);
+  else PackedDotRows<kBits, kScale, 4>(t);
 }
 static void MultiplyPacked(const PackedDot& t) {
-  if (t.bits == 4) PackedDotRows<4>(t);
-  else PackedDotRows<8>(t);
+  if (t.bits == 4) t.half_scales ? MultiplyPackedBy<4, 2>(t) : MultiplyPackedBy<4, 4>(t);
+  else t.half_scales ? MultiplyPackedBy<8, 2>(t) : MultiplyPackedBy<8, 4>(t);
 }
 constexpr int kPackedLanes = kCodeBytes / 4;
 #else  // rows are unpacked to floats instead
