@@ -5,16 +5,22 @@ import { parseArgs } from "node:util";
 import { allReduceSeconds, bestAlgorithm, efficiency, fitLink, shareOf, type Link, type Measured } from "./cost-model.ts";
 import { costPage } from "./cost-page.ts";
 import { glooSeconds } from "./runs.ts";
+import { NETWORKS, scalingOf, type Scaling } from "./scaling.ts";
 
 const help = `npm run bench -- --distributed [OPTIONS]
 
 Estimates a cost model of links from all-reduces of two ranks measured here, compares it with measurement for two and four ranks, and predicts 8 to
-1,024 ranks, by ring and by tree.
+1,024 ranks, by ring and by tree. Then trains networks: by one process on one core, by two processes without a group on two cores, which is the most
+that two ranks can reach here, and by two ranks under DistributedDataParallel, each with half of the batch.
 
   --latency US     of a link between machines, in microseconds, in place of the estimated one
   --bandwidth GBS  of the link, in gigabytes a second
   --reduction GBS  what one rank adds (default: 4)
   --cores N        of this machine (default: all)
+  --networks LIST  which are trained, of ${NETWORKS.join(", ")}; none: an empty list (default: all)
+  --eager          steps that are not compiled
+  --seconds S      how long each is timed (default: 2)
+  --rounds N       of which the best counts (default: 3)
   --page FILE      write a page with a picture
   --json           one object of JSON instead of tables
   --help           this text`;
@@ -30,6 +36,10 @@ const { values } = parseArgs({
     distributed: { type: "boolean" },
     json: { type: "boolean", default: false },
     page: { type: "string" },
+    networks: { type: "string", default: NETWORKS.join(",") },
+    eager: { type: "boolean", default: false },
+    seconds: { type: "string", default: "2" },
+    rounds: { type: "string", default: "3" },
     latency: { type: "string" },
     bandwidth: { type: "string" },
     reduction: { type: "string", default: "4" },
@@ -42,7 +52,7 @@ if (values.help === true) {
   process.exit(0);
 }
 
-function number(name: "latency" | "bandwidth" | "reduction" | "cores"): number | null {
+function number(name: "latency" | "bandwidth" | "reduction" | "cores" | "seconds" | "rounds"): number | null {
   const text = values[name];
   if (text === undefined) return null;
   const value = Number(text);
@@ -63,6 +73,12 @@ async function measuredHere(): Promise<readonly Measured[] | null> {
   return list;
 }
 
+const networks = values.networks.split(",").filter((name) => name !== "");
+const unknown = networks.find((name) => !NETWORKS.includes(name));
+if (unknown !== undefined) {
+  console.error(`bench: --networks must be of ${NETWORKS.join(", ")}; it has ${unknown}`);
+  process.exit(2);
+}
 const cores = number("cores")!;
 const reduction = number("reduction")! * 1e9;
 const measured = await measuredHere();
@@ -92,7 +108,9 @@ const predictions = RANKS.flatMap((ranks) =>
     return { ranks, bytes, ring: ring!, tree: tree!, best, efficiency: efficiency(STEP.seconds, Math.min(ring!, tree!), STEP.hidden) };
   }),
 );
-const report = { processor: cpus()[0]?.model ?? "unknown", cores, estimated, compared, link, step: STEP, predictions };
+const training: Scaling[] = [];
+for (const name of networks) training.push(await scalingOf(name, !values.eager, number("seconds")!, number("rounds")!));
+const report = { processor: cpus()[0]?.model ?? "unknown", cores, estimated, compared, link, step: STEP, predictions, training };
 if (values.page !== undefined) writeFileSync(values.page, costPage(report));
 if (values.json) console.log(JSON.stringify(report, null, 2));
 else {
@@ -109,4 +127,22 @@ else {
   console.table(
     predictions.map((row) => ({ ...row, ring: ms(row.ring), tree: ms(row.tree), efficiency: Number(row.efficiency.toFixed(3)) })),
   );
+  if (training.length > 0) {
+    const times = (a: number, b: number): number => Number((a / b).toFixed(2));
+    console.log(
+      `${values.eager ? "Eager" : "Compiled"} training steps, one thread a process, samples a second of two processes over those of one:`,
+    );
+    console.table(
+      training.map(({ network, batch, one, oneHalf, apart, ranks }) => ({
+        network,
+        batch,
+        "one, samples/s": Math.round(one),
+        "one with half, over one": times(oneHalf, one),
+        "two without a group, over one": times(apart, one),
+        "two without a group, over one with half": times(apart, oneHalf),
+        "two ranks, over one": times(ranks, one),
+        "two ranks, over two without a group": times(ranks, apart),
+      })),
+    );
+  }
 }

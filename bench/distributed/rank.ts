@@ -1,5 +1,9 @@
 /** One rank of a measurement: its job comes as JSON, what it measured goes to stdout as JSON. */
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as dx from "dxtensor";
+import { CASES } from "../device/networks.ts";
 import { engineAlone } from "./engine.ts";
 
 /** What a rank measures. */
@@ -7,7 +11,19 @@ export type Job =
   | { readonly kind: "allReduce"; readonly sizes: readonly number[]; readonly repeats: number }
   | { readonly kind: "engine"; readonly sizes: readonly number[]; readonly repeats: number }
   | { readonly kind: "train"; readonly batch: number; readonly steps: number; readonly isParallel: boolean }
+  | NetworkJob
   | { readonly kind: "overhead"; readonly batch: number; readonly steps: number; readonly rounds: number };
+
+/** Training steps of a network of bench/device/networks.ts, alone or as a rank of a group. */
+export interface NetworkJob {
+  readonly kind: "network";
+  readonly network: string;
+  readonly batch: number;
+  readonly seconds: number;
+  readonly isCompiled: boolean;
+  /** Processes without a group begin when all have written a file here, by their number. */
+  readonly meeting: { readonly folder: string; readonly processes: number } | null;
+}
 
 /** Seconds: of each size in order, or of a step. */
 export interface Answer {
@@ -84,12 +100,58 @@ function trainer(batch: number, isParallel: boolean): () => number {
     });
 }
 
-function measureSteps(step: () => number, steps: number): readonly [wall: number, processor: number] {
+function measureSteps(step: () => unknown, steps: number): readonly [wall: number, processor: number] {
   const start = performance.now();
   const before = process.cpuUsage();
   for (let i = 0; i < steps; i++) step();
   const { user, system } = process.cpuUsage(before);
   return [(performance.now() - start) / 1000 / steps, (user + system) / 1e6 / steps];
+}
+
+/** A function that does one step. */
+function networkStep({ network, batch, isCompiled }: NetworkJob, isParallel: boolean): () => void {
+  const c = CASES.find(({ name }) => name === network);
+  if (c === undefined) throw new TypeError(`no network ${network}: there are ${CASES.map(({ name }) => name).join(", ")}`);
+  dx.manualSeed(7);
+  const model = c.build();
+  const optimizer = c.optimizer(model.parameters()) as dx.optim.Optimizer;
+  const x = dx.randn([batch, ...c.input.slice(1)]);
+  const y = dx.tensor(Int32Array.from({ length: batch }, (_, i) => i % 10));
+  const ddp = isParallel ? dx.distributed.distributedDataParallel(model, { broadcastBuffers: false }) : null;
+  const lossOf = (from: dx.nn.Layer): dx.Tensor => dx.crossEntropy(from.forward(x), y);
+  if (isCompiled && ddp !== null) {
+    const step = ddp.compileStep(() => lossOf(model), optimizer, { check: false });
+    return () => void step().itemSync();
+  }
+  const step = (): dx.Tensor => {
+    const loss = lossOf((ddp as dx.nn.Layer | null) ?? model);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss.detach();
+  };
+  if (!isCompiled) return () => dx.scope(() => void step().itemSync());
+  const compiled = dx.compile(step, { check: false });
+  return () => void compiled().itemSync();
+}
+
+/** Returns when all processes have called it. */
+async function meet({ folder, processes }: NonNullable<NetworkJob["meeting"]>, part: string): Promise<void> {
+  const all = Array.from({ length: processes }, (_, i) => join(folder, `${part}.${i}`));
+  writeFileSync(all[Number(process.env["PROCESS"])]!, "");
+  while (!all.every((file) => existsSync(file))) await sleep(1);
+}
+
+async function measureNetwork(job: NetworkJob): Promise<Answer> {
+  const isParallel = dx.distributed.isLaunched();
+  const agreed = async (count: number): Promise<number> =>
+    isParallel ? Number(await (await dx.distributed.allReduce(dx.tensor([count]), { op: "min" })).item()) : count;
+  const step = networkStep(job, isParallel);
+  measureSteps(step, 3);
+  const count = await agreed(Math.max(3, Math.round(job.seconds / measureSteps(step, 3)[0])));
+  if (job.meeting !== null) await meet(job.meeting, "begin");
+  const [wall, processor] = measureSteps(step, count);
+  return { wall: [wall], processor: [processor] };
 }
 
 async function run(job: Exclude<Job, { readonly kind: "engine" }>): Promise<Answer> {
@@ -100,6 +162,7 @@ async function run(job: Exclude<Job, { readonly kind: "engine" }>): Promise<Answ
     const [wall, processor] = measureSteps(step, job.steps);
     return { wall: [wall], processor: [processor] };
   }
+  if (job.kind === "network") return await measureNetwork(job);
   // In turn: plain, then parallel, in each round.
   const pair = [trainer(job.batch, false), trainer(job.batch, true)];
   for (const step of pair) measureSteps(step, 3);

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Answer, Job } from "./rank.ts";
+import type { Answer, Job, NetworkJob } from "./rank.ts";
 
 const own = dirname(fileURLToPath(import.meta.url));
 const root = join(own, "..", "..", "..");
@@ -30,14 +30,32 @@ const freePort = (): Promise<number> =>
 
 const TASKSET = "/usr/bin/taskset";
 
+const common = { DXTENSOR_DEVICE: "cpu", DXTENSOR_THREADS: "1" };
+
+/** A process of rank.ts. core: null for any. */
+function rankProcess(job: Job, env: Readonly<Record<string, string>>, core: number | null): Promise<string> {
+  const program = [process.execPath, join(own, "rank.js"), JSON.stringify(job)];
+  const [file, ...args] = core !== null && existsSync(TASKSET) ? [TASKSET, "-c", String(core), ...program] : program;
+  return ended(file!, args, env);
+}
+
+/** What each of some processes measured that have no group, and a core each. They train a network at the same time. */
+export async function measuredApart(processes: number, job: Omit<NetworkJob, "meeting">): Promise<Answer[]> {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-apart-"));
+  try {
+    const whole = { ...job, meeting: { folder, processes } };
+    const texts = Array.from({ length: processes }, (_, i) =>
+      rankProcess(whole, { ...common, PROCESS: String(i) }, i % availableParallelism()),
+    );
+    return (await Promise.all(texts)).map((text) => JSON.parse(text) as Answer);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** What each rank measured; 0 ranks: one process without a group. Each has one thread. isPinned: and one core, where taskset is there. */
 export async function measured(ranks: number, job: Job, isPinned = false): Promise<Answer[]> {
-  const common = { DXTENSOR_DEVICE: "cpu", DXTENSOR_THREADS: "1" };
-  const program = [process.execPath, join(own, "rank.js"), JSON.stringify(job)];
-  const rank = (env: Readonly<Record<string, string>>, core: number): Promise<string> => {
-    const [file, ...args] = isPinned && existsSync(TASKSET) ? [TASKSET, "-c", String(core), ...program] : program;
-    return ended(file!, args, env);
-  };
+  const rank = (env: Readonly<Record<string, string>>, core: number): Promise<string> => rankProcess(job, env, isPinned ? core : null);
   if (ranks === 0) return [JSON.parse(await rank(common, 0)) as Answer];
   const port = String(await freePort());
   const group = { WORLD_SIZE: String(ranks), MASTER_ADDR: "127.0.0.1", MASTER_PORT: port, ...common };
