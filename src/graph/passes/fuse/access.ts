@@ -27,10 +27,15 @@ export function mergedAxes(sizes: readonly number[], strides: readonly number[])
   return axes;
 }
 
-export const accessOf = (x: Expr): Access => ({
-  offset: x.byteOffset / DTYPES[x.dtype].sizeInBytes,
-  axes: mergedAxes(x.sizes, x.strides),
-});
+/** Asked for again with each region that is tried. */
+const accesses = new WeakMap<Expr, Access>();
+
+export function accessOf(x: Expr): Access {
+  let access = accesses.get(x);
+  if (access === undefined)
+    accesses.set(x, (access = { offset: x.byteOffset / DTYPES[x.dtype].sizeInBytes, axes: mergedAxes(x.sizes, x.strides) }));
+  return access;
+}
 
 /** Element i is element i of the value. */
 export const isIdentity = ({ offset, axes }: Access): boolean =>

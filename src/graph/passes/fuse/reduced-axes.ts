@@ -34,8 +34,14 @@ export function reducedAxesOf(sizes: readonly number[], reduced: readonly number
   return { axes, kept: of(false), reduced: of(true), rowOf: mergedAxes(axes.map((a) => a.size), strides) }; // prettier-ignore
 }
 
-export const axesOfNode = (node: GraphNode): ReducedAxes =>
-  reducedAxesOf(node.inputs[0]!.sizes, node.attributes["axes"] as readonly number[]);
+/** Asked for again with each region that is tried. */
+const known = new WeakMap<GraphNode, ReducedAxes>();
+
+export function axesOfNode(node: GraphNode): ReducedAxes {
+  let axes = known.get(node);
+  if (axes === undefined) known.set(node, (axes = reducedAxesOf(node.inputs[0]!.sizes, node.attributes["axes"] as readonly number[])));
+  return axes;
+}
 
 export const sameAxes = (a: readonly ReducedAxis[], b: readonly ReducedAxis[]): boolean =>
   a.length === b.length && a.every((x, i) => x.size === b[i]!.size && x.isReduced === b[i]!.isReduced);
