@@ -50,15 +50,17 @@ const isLast = ({ kind, layouts }: Pick<DepthwiseForm, "kind" | "layouts">): boo
 
 const loadWhere = (from: Numbers, inside: Bool, at: Uint): Float => inside.select(from.loadsInside(inside.select(at, 0), 1)[0]!, 0);
 
-/** The index of a pixel of a plane in a tensor with so many channels. */
-type IndexOf = (pixel: Uint) => Uint;
+/** The index of a pixel of a plane, from the pixel at the beginning of its row and its column. */
+type IndexOf = (row: Uint) => (column: Uint) => Uint;
+
+/** In a tensor with so many channels. */
 function indexIn(isInLast: boolean, image: Uint, channel: Uint, channels: Uint, plane: Uint): IndexOf {
-  if (isInLast) {
-    const first = image.mul(plane).mul(channels).add(channel);
-    return (pixel) => first.add(pixel.mul(channels));
-  }
-  const first = image.mul(channels).add(channel).mul(plane);
-  return (pixel) => first.add(pixel);
+  const first = isInLast ? image.mul(plane).mul(channels).add(channel) : image.mul(channels).add(channel).mul(plane);
+  const away = (pixels: Uint): Uint => (isInLast ? pixels.mul(channels) : pixels);
+  return (row) => {
+    const start = first.add(away(row));
+    return (column) => start.add(away(column));
+  };
 }
 
 /** Forward, and the data gradient, which adds over the filters of a channel. */
@@ -85,18 +87,18 @@ function planes(s: S, form: DepthwiseForm): void {
     const rows = Array.from({ length: form.kernel[0] }, (_, i) => sourceTap(s, form, 0, y, i, from[0]));
     const columns = Array.from({ length: form.kernel[1] }, (_, j) => Array.from({ length: form.width }, (_, q) => sourceTap(s, form, 1, x.add(q), j, from[1]))); // prettier-ignore
     const add = (at: IndexOf, weight: Uint): void =>
-      rows.forEach((row, i) =>
+      rows.forEach((row, i) => {
+        const indexOf = at(row.at.mul(from[1]));
         columns.forEach((across, j) => {
           const tap = w.loadsInside(weight.add(i * form.kernel[1] + j), 1)[0]!;
-          const start = row.at.mul(from[1]);
           across.forEach((column, q) => {
             const inside = row.inside.and(column.inside);
             // What lies outside adds nothing, whatever the weight is.
-            const product = inside.select(tap.mul(loadWhere(source, inside, at(start.add(column.at)))), 0);
+            const product = inside.select(tap.mul(loadWhere(source, inside, indexOf(column.at))), 0);
             sums[q]!.value = sums[q]!.value.add(product);
           });
-        }),
-      );
+        });
+      });
     const size = from[0].mul(from[1]);
     if (isForward) add(indexIn(inLast, image, channel.div(p.multiplier), p.channels, size), channel.mul(taps));
     else
@@ -124,18 +126,19 @@ function filterSums(s: S, form: DepthwiseForm, filter: Uint, first: Uint, end: U
     (at) => {
       const [image, rest] = [at.div(plane), at.mod(plane)];
       const [y, x] = [rest.div(p.outWidth), rest.mod(p.outWidth)];
-      const gradient = dy.loadsInside(indexIn(form.layouts.dy === "NHWC", image, filter, filters, plane)(rest), 1)[0]!;
+      const gradient = dy.loadsInside(indexIn(form.layouts.dy === "NHWC", image, filter, filters, plane)(rest)(s.u32(0)), 1)[0]!;
       const indexOf = indexIn(form.layouts.x === "NHWC", image, filter.div(p.multiplier), p.channels, size);
       const rows = Array.from({ length: form.kernel[0] }, (_, i) => sourceTap(s, forward, 0, y, i, p.height));
       const columns = Array.from({ length: form.kernel[1] }, (_, j) => sourceTap(s, forward, 1, x, j, p.width));
-      rows.forEach((row, i) =>
+      rows.forEach((row, i) => {
+        const ofRow = indexOf(row.at.mul(p.width));
         columns.forEach((column, j) => {
           const inside = row.inside.and(column.inside);
           const sum = sums[i * form.kernel[1] + j]!;
-          const product = gradient.mul(loadWhere(source, inside, indexOf(row.at.mul(p.width).add(column.at))));
+          const product = gradient.mul(loadWhere(source, inside, ofRow(column.at)));
           sum.value = sum.value.add(inside.select(product, 0));
-        }),
-      );
+        });
+      });
     },
     { step, unroll: false },
   );
