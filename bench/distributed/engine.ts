@@ -21,7 +21,16 @@ export async function engineAlone(rank: number, size: number) {
   const addon = createRequire(import.meta.url)(file) as Addon;
   const store = await dx.distributed.tcpStore({ port: Number(process.env["MASTER_PORT"]), isMaster: rank === 0 });
   const ranks = Array.from({ length: size }, (_, i) => i);
-  const { group, addresses } = addon.createGroup({ rank, size, host: "127.0.0.1", interface: "", timeoutMs: 60_000, ranks, world: null });
+  const { group, addresses } = addon.createGroup({
+    rank,
+    size,
+    host: "127.0.0.1",
+    interface: "",
+    channels: 1,
+    timeoutMs: 60_000,
+    ranks,
+    world: null,
+  });
   await store.set(`engine/${rank}`, JSON.stringify(addresses.map((address) => Buffer.from(address).toString("base64"))));
   const theirs = [];
   for (const i of ranks)

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gloo/config.h>
@@ -217,13 +218,19 @@ napi_value NewGroup(napi_env env, std::shared_ptr<Group> made, napi_value world,
   return group;
 }
 
-// createGroup({ rank, size, host, interface, timeoutMs, ranks, world }): { group, addresses }.
+// Connections of two ranks that are worth their threads: one for eight CPUs, four at most; one in groups of many ranks.
+int ChannelsFor(int size) { return size > 16 ? 1 : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 8, 1, 4); }
+
+// createGroup({ rank, size, host, interface, channels, timeoutMs, ranks, world }): { group, addresses }. channels: 0 for the engine's
+// choice.
 napi_value CreateGroup(napi_env env, napi_value* args) {
   napi_value options = args[0];
-  const auto context = std::make_shared<Context>(static_cast<int>(Integer(env, Get(env, options, "rank"))),
-                                                 static_cast<int>(Integer(env, Get(env, options, "size"))),
+  const int size = static_cast<int>(Integer(env, Get(env, options, "size")));
+  const int channels = static_cast<int>(Integer(env, Get(env, options, "channels")));
+  const auto context = std::make_shared<Context>(static_cast<int>(Integer(env, Get(env, options, "rank"))), size,
                                                  Text(env, Get(env, options, "host")), Text(env, Get(env, options, "interface")),
-                                                 std::chrono::milliseconds(Integer(env, Get(env, options, "timeoutMs"))));
+                                                 std::chrono::milliseconds(Integer(env, Get(env, options, "timeoutMs"))),
+                                                 channels > 0 ? channels : ChannelsFor(size));
   const napi_value group = NewGroup(env, std::make_shared<GlooGroup>(context), Get(env, options, "world"), RanksOf(env, options));
   napi_value result, addresses;
   Check(napi_create_object(env, &result));
@@ -407,7 +414,7 @@ napi_value Init(napi_env env, napi_value exports) {
     const std::string version =
         std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
     Check(napi_set_named_property(env, exports, "version", New(env, version)));
-    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 3)));
+    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 4)));
   } catch (const Exception&) {
     napi_throw_error(env, nullptr, "dxtensor.distributed could not be initialised");
   }

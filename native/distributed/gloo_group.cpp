@@ -1,6 +1,8 @@
 #include "gloo_group.h"
 
+#include <algorithm>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 
 #include <gloo/allgather.h>
@@ -28,6 +30,8 @@ constexpr auto kTellTimeout = std::chrono::milliseconds(500);
 // A rank sends this to the others' watches when it leaves, or the rank that it lost.
 constexpr int32_t kLeaves = -1;
 constexpr auto kForever = std::chrono::hours(24 * 365);
+// Of a channel's part of an all-reduce: less costs more to begin than it gains.
+constexpr size_t kMinChannelBytes = 128 * 1024;
 
 // Gloo knows an element's type by its size alone.
 template <typename Options>
@@ -162,6 +166,40 @@ void GlooGroup::Compare(Work& work) {
   if (!IsSameCall(work, own, all)) throw std::runtime_error("rank " + std::to_string(work.peer) + " called " + work.other);
 }
 
+void GlooGroup::AllReduce(Work& work) {
+  const size_t element_size = SizeOf(work.dtype);
+  const size_t elements = work.output_size / element_size;
+  const auto part = [&](const std::shared_ptr<Context>& context, size_t begin, size_t end) {
+    gloo::AllreduceOptions options(context);
+    char* data = work.output + begin * element_size;
+    SetOutput(options, data, end - begin, element_size);
+    options.setReduceFunction(ReduceFor(work.dtype, work.reduction));
+    Prepare(options, work);
+    gloo::allreduce(options);
+    if (work.is_mean) Divide(data, end - begin, work.dtype, context_->size);
+  };
+  const size_t count = std::min(context_->channels().size() + 1, std::max<size_t>(work.output_size / kMinChannelBytes, 1));
+  if (count == 1) return part(context_, 0, elements);
+  const auto begin_of = [&](size_t k) { return elements * k / count; };
+  std::vector<std::exception_ptr> errors(count);
+  std::vector<std::thread> threads;
+  const auto run = [&](size_t k) {
+    try {
+      part(k == 0 ? context_ : context_->channels()[k - 1], begin_of(k), begin_of(k + 1));
+    } catch (...) {
+      errors[k] = std::current_exception();
+    }
+  };
+  for (size_t k = 1; k < count; k++) threads.emplace_back(run, k);
+  run(0);
+  // The other channels would wait until their time is over.
+  if (errors[0]) context_->AbortChannels();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
 void GlooGroup::Execute(Work& work) {
   if (work.kind == Kind::kConnect) return context_->Connect(work.addresses);
   const int size = context_->size;
@@ -178,15 +216,7 @@ void GlooGroup::Execute(Work& work) {
     return gloo::barrier(options);
   }
   switch (work.kind) {
-    case Kind::kAllReduce: {
-      gloo::AllreduceOptions options(context_);
-      SetOutput(options, work.output, work.output_size / element_size, element_size);
-      options.setReduceFunction(ReduceFor(work.dtype, work.reduction));
-      Prepare(options, work);
-      gloo::allreduce(options);
-      if (work.is_mean) Divide(work.output, work.output_size / element_size, work.dtype, size);
-      return;
-    }
+    case Kind::kAllReduce: return AllReduce(work);
     case Kind::kReduce: {
       gloo::ReduceOptions options(context_);
       SetOutput(options, work.output, work.output_size / element_size, element_size);

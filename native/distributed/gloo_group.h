@@ -27,6 +27,8 @@ class GlooGroup : public Group {
   void Run();
   void Require();
   void Execute(Work& work);
+  // Large ones in parts, each by a channel.
+  void AllReduce(Work& work);
   void Compare(Work& work);
   void Fail(Work& work, const std::string& message);
   // Sends to the other ranks, once, which rank this one lost, or that it leaves.

@@ -69,7 +69,17 @@ export async function runFile(
     const stdout = isQuiet ? "ignore" : "inherit";
     // Who ends this program by force ends the file's process too.
     const stderr = isSilent ? "pipe" : "inherit";
-    const options = { cwd, env, limitMs: timeoutMs, signal, stdout, stderr, keep: LAST.characters, isGroup: false } as const;
+    // Tests of the cache turn it on, in folders of their own: vitest.config.ts does the same.
+    const options = {
+      cwd,
+      env: { DXTENSOR_SHADER_CACHE: "0", ...env },
+      limitMs: timeoutMs,
+      signal,
+      stdout,
+      stderr,
+      keep: LAST.characters,
+      isGroup: false,
+    } as const;
     const ended = await runProgram(process.execPath, args, options);
     const problem = problemOf(ended);
     const how = problem === null ? null : ended.isLate ? `stopped after ${timeoutMs / 1000} s` : `the process ${problem}`;

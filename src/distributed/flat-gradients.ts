@@ -13,7 +13,7 @@ import { described, type ProcessGroup } from "./process-group.ts";
 
 const OPERATION = "DistributedDataParallel";
 /** A reduction costs some time of its own; the first one is to begin early. */
-const MIN_BUCKET = 2 ** 20;
+const MIN_BUCKET = 2 ** 18;
 
 /** @internal Gradients of one module's parameters. */
 export class FlatGradients {
@@ -33,7 +33,7 @@ export class FlatGradients {
     this.#parameters = parameters;
     this.#isOwned = isOwned;
     const total = parameters.reduce((sum, p) => sum + p.desc.sizeInBytes, 0);
-    this.#buckets = layoutOf(parameters, Math.min(bucketSizeInBytes, Math.max(MIN_BUCKET, total / 4)));
+    this.#buckets = layoutOf(parameters, Math.min(bucketSizeInBytes, Math.max(MIN_BUCKET, total / 8)));
     const { device } = parameters[0]!;
     this.#flats = outsideScopes(() => this.#buckets.map(({ dtype, size }) => keep(zeros([size], { dtype, device }))));
     this.#memories = this.#flats.map((flat) => EngineMemory.inPlace(OPERATION, flat));

@@ -76,6 +76,8 @@ export interface Gloo {
     readonly size: number;
     readonly host: string;
     readonly interface: string;
+    /** Connections of two ranks for large all-reduces; 0: the engine's choice. */
+    readonly channels: number;
     readonly timeoutMs: number;
     readonly ranks: readonly number[];
     readonly world: GlooGroup | null;
@@ -105,7 +107,7 @@ export const startGloo = (gloo: Gloo, group: GlooGroup, call: GlooCall, ended: (
     ended,
   );
 
-const INTERFACE_VERSION = 3;
+const INTERFACE_VERSION = 4;
 let loaded: Gloo | undefined;
 
 /** The package with the addon for this platform. */

@@ -1,5 +1,6 @@
 /** Process groups: the ranks that call together, their engine, and the order of their calls. */
 import { DistributedError, ValueError } from "../core/errors.ts";
+import { integerOf } from "../host/environment.ts";
 import type { DType } from "../core/dtype.ts";
 import { Work } from "./distributed-work.ts";
 import { startGloo, type Gloo, type GlooCall, type GlooFailure, type GlooGroup, type Kind } from "./gloo.ts";
@@ -138,6 +139,7 @@ export class ProcessGroup {
       size: this.size,
       host,
       interface: name,
+      channels: integerOf("DXTENSOR_DISTRIBUTED_CHANNELS") ?? 0,
       timeoutMs: this.timeoutMs,
       ranks: this.ranks,
       world: this.#world.root,

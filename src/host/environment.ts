@@ -22,6 +22,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_DEVICE: "text",
   DXTENSOR_DIRECTML: "text",
   DXTENSOR_DISTRIBUTED: "text",
+  DXTENSOR_DISTRIBUTED_CHANNELS: "integer",
   DXTENSOR_DISTRIBUTED_DEBUG: "switch",
   DXTENSOR_DXCORE: "text",
   DXTENSOR_FUSE: ["auto", "always", "off"],
