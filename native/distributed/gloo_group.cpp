@@ -31,7 +31,7 @@ constexpr auto kTellTimeout = std::chrono::milliseconds(500);
 constexpr int32_t kLeaves = -1;
 constexpr auto kForever = std::chrono::hours(24 * 365);
 // Of a channel's part of an all-reduce: less costs more to begin than it gains.
-constexpr size_t kMinChannelBytes = 128 * 1024;
+constexpr size_t kMinChannelBytes = 512 * 1024;
 
 // Gloo knows an element's type by its size alone.
 template <typename Options>

@@ -11,7 +11,7 @@ describe.skipIf(!hasEngine)("over Gloo, with channels (npm run distributed)", ()
         size,
         `process.env.DXTENSOR_DISTRIBUTED_CHANNELS = String(4 - (rank % 2));
 await init({ debug: true });
-const sizes = [1, 65_535, 65_536, 98_305, 300_007];
+const sizes = [1, 131_071, 262_144, 262_145, 500_009];
 for (const n of sizes)
   for (const [dtype, op] of [["float32", "sum"], ["float64", "mean"], ["int32", "max"], ["float16", "sum"]]) {
     const x = dx.tensor(Float64Array.from({ length: n }, (_, i) => (i % 97) + rank), { dtype });
