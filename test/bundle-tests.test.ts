@@ -59,7 +59,7 @@ describe.runIf(isWhole)("bundled tests", () => {
     expect(part.outside).toMatchObject({ files: ["test/core/print.test.mjs"], passed: summary.passed, failed: 0 });
   });
 
-  it("make every shader anew, as npm test does: shaders of the cache come without their source", async () => {
+  it("compile every shader, as npm test does: shaders of the cache come without their source", async () => {
     for (const _ of [1, 2]) {
       const done = await run(["--filter", "test/graph/passes/fuse/row-code"], { XDG_CACHE_HOME: join(folder, "cache") });
       expect([done.exitCode, done.stdout]).toEqual([0, expect.stringMatching(/^[1-9]\d* passed, 0 failed$/m)]);

@@ -58,8 +58,9 @@ MpiEngine::MpiEngine() = default;
 const MpiLibrary& MpiEngine::Load(const std::vector<std::string>& files) {
   if (functions_ != nullptr) return library_;
   std::string problems;
-  // UCX, over which MPICH may run, tests its memory hooks when MPI starts: it asks for the end of the heap and moves it, in MPI's thread,
-  // while malloc moves it in the main thread, and memory in use is lost. Without them UCX registers memory for each message.
+  // UCX, over which MPICH may run, tests its memory hooks when MPI starts, in MPI's thread: it moves the end of the heap up and down.
+  // malloc may move it in the main thread at the same time, and then lose memory in use; 2 of 156 starts crashed so, none of 200 without
+  // the hooks. Without them UCX registers memory for each message.
   setenv("UCX_MEM_EVENTS", "no", 0);
   for (const std::string& file : files) {
     // Global: the shim's names are found in it, and so are those of Open MPI's own components.

@@ -12,8 +12,8 @@ import { EngineMemory } from "./engine-memory.ts";
 import { described, type ProcessGroup } from "./process-group.ts";
 
 const OPERATION = "DistributedDataParallel";
-/** A reduction costs some time of its own; the first one is to begin early. */
-const MIN_BUCKET = 2 ** 18;
+/** A reduction costs some time of its own. A GPU computes meanwhile, so that many small ones leave less to wait for at the end; a CPU has the work of both. */
+const BUCKETS = { cpu: { minBytes: 2 ** 20, parts: 4 }, gpu: { minBytes: 2 ** 18, parts: 8 } };
 
 /** @internal Gradients of one module's parameters. */
 export class FlatGradients {
@@ -33,8 +33,9 @@ export class FlatGradients {
     this.#parameters = parameters;
     this.#isOwned = isOwned;
     const total = parameters.reduce((sum, p) => sum + p.desc.sizeInBytes, 0);
-    this.#buckets = layoutOf(parameters, Math.min(bucketSizeInBytes, Math.max(MIN_BUCKET, total / 8)));
     const { device } = parameters[0]!;
+    const { minBytes, parts } = device.type === "cpu" ? BUCKETS.cpu : BUCKETS.gpu;
+    this.#buckets = layoutOf(parameters, Math.min(bucketSizeInBytes, Math.max(minBytes, total / parts)));
     this.#flats = outsideScopes(() => this.#buckets.map(({ dtype, size }) => keep(zeros([size], { dtype, device }))));
     this.#memories = this.#flats.map((flat) => EngineMemory.inPlace(OPERATION, flat));
     this.#own = this.#used = new Uint8Array(parameters.length);
