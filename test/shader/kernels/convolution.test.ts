@@ -178,7 +178,7 @@ describe("what a node's launch takes of what follows", () => {
     ["weightGradient", 1, 8, [[]]],
     ["weightGradient", 8, 8, [[]]],
     ["weightGradient", 1, 8, [[], ["add"]], 64],
-  ] as const)("%s in %i groups of %i channels", (kind, groups, channels, expected, images = 1) => {
+  ] as const)("%s in %i groups of %i channels", (kind, groups, channels, expected, images: number = 1) => {
     const { graph, g, input } = build();
     vi.stubEnv("DXTENSOR_SHADERS", "on");
     const shapes = { x: [images, channels, 8, 8], dy: [images, 8, 8, 8], w: [8, channels / groups, 3, 3] };
