@@ -80,7 +80,7 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * 2.54 and 0.53; with the backward pass 4 x 8 x 1,024 4.4 and 2.6, 2 x 8 x 2,048 6.5 and 4.8 (11.3 and 8.4), causal 10.9 and 2.4; compiled
  * 4 x 8 x 1,024 0.61 and 0.55, 2 x 8 x 2,048 1.13 and 1.10, causal 1.16 and 0.53, with the backward pass 2.27 and 2.54, 3.76 and 4.71, causal 3.89 and 2.38. Linear layers in compiled functions:
  * 512 x 512 x 512 0.056 and 0.037, with the backward pass 0.074 and 0.097; 1,024 cubed 0.134 and 0.084, 0.327 and 0.268; 2,048 cubed 0.792 and 0.475, 1.97
- * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Convolutions in compiled functions: docs/gpu/h200.md. Inside compiled functions elementwise
+ * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Convolutions in compiled functions, in NCHW and NHWC: docs/gpu/h200.md. Inside compiled functions elementwise
  * shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18 took 5.4 ms instead of 4.9): only what is
  * many times faster is taken there. DirectML has no commands of the driver's own to call on this path; on Windows it has, so that this says nothing
  * of it.

@@ -120,6 +120,13 @@ const graph = () => ({
   edges: [[0, 0, 1, 0]],
   outputEdges: [[1, 0, 0]],
 });
+/** Bytes that begin as a shader's container, with its size or another one. */
+const container = () => {
+  const bytes = Uint8Array.from({ length: 4 * next(64) }, () => next(256));
+  bytes.set([0x44, 0x58, 0x42, 0x43].slice(0, bytes.length));
+  if (bytes.length >= 32) new DataView(bytes.buffer).setUint32(24, next(3) === 0 ? next(1 << 16) : bytes.length, true);
+  return bytes;
+};
 const good = () => ({
   name: "sum",
   inputs: [SIZE, SIZE],
@@ -270,6 +277,7 @@ const args = {
     if (next(25) === 0) Object.defineProperty(description, "steps", { get: () => act() ?? good().steps, enumerable: true });
     return [state.device, description];
   },
+  preparePipeline: () => [state.device, container(), next(9), next(9)],
   releaseProgram: () => [one(state.programs) ?? 0],
   programInfo: () => [one(state.programs) ?? 0],
   releaseRecording: () => [one(state.recordings) ?? 0],

@@ -15,7 +15,7 @@ import { isWhole } from "../share.ts";
 const SOON_MS = 60_000;
 const MAX_KIB = 3 * 2 ** 20;
 /** Every nth call, unless all are asked for; no multiple of the five sizes, so that each is met everywhere. */
-const STEP = isWhole ? 1 : 61;
+const STEP = isWhole ? 1 : 29;
 
 interface Line {
   readonly n?: number;

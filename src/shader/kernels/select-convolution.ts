@@ -176,7 +176,8 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const c = sizesOf(kind, element, layouts, [a.sizes[0]!, inputChannels / o.groups, filters / o.groups], o);
   if (c === null) return null;
   const isOfChannels = isDepthwise(c);
-  const isPacked = tensors.every((x) => packs(x));
+  // NHWC was measured as well, and is faster by more.
+  const isPacked = [lastA ?? a, lastB ?? b, ...tensors.slice(2)].every((x) => packs(x));
   const name = NAMES[kind][isOfChannels ? 1 : 0];
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
   if (!choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;

@@ -1,9 +1,14 @@
 /** The shaders of convolution with operands in NHWC and in float16: in the evaluator against float64, and as operations on views. */
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
+import { Capabilities } from "../../../src/dml/capabilities.ts";
+import { GraphBuilder } from "../../../src/graph/builder.generated.ts";
+import { Graph, packedExpr } from "../../../src/graph/graph.ts";
 import { isDepthwise, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
 import { NO_EPILOGUE } from "../../../src/shader/kernels/convolution-epilogue.ts";
 import { CONVOLUTION_TILES, type Layouts } from "../../../src/shader/kernels/convolution-tiles.ts";
+import { convolutionShader } from "../../../src/shader/kernels/select-convolution.ts";
+import { NVIDIA_OVER_VULKAN } from "../../../src/shader/measured.ts";
 import { eachDevice } from "../../device.ts";
 import { share } from "../../share.ts";
 import { KINDS, outputOf, plain, reference, run, type Shape } from "./convolution-support.ts";
@@ -103,6 +108,22 @@ it("an epilogue in float16 behind one launch and behind parts", () => {
     expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.small, wished }, ends, bias, { addend }), expected, "f16", 8);
   }
 }); // prettier-ignore
+
+it("are chosen where convolutions of that size were measured, and no other strides", () => {
+  const graph = new Graph();
+  const options = { name: "test", featureLevel: 0x6000, dataTypes: 0, fusesGraphs: false, waveLanes: 0, runsShaders: true } as const;
+  const g = new GraphBuilder(graph, new Capabilities({ ...options, fasterShaders: () => NVIDIA_OVER_VULKAN }));
+  const input = (...sizes: number[]) => packedExpr(graph.addInput(4 * sizes.reduce((a, b) => a * b, 1)), "float32", sizes);
+  const geometry = { groups: 1, input: [32, 32], kernel: [3, 3], output: [32, 32], stride: [1, 1], dilation: [1, 1], padding: [1, 1] };
+  const [image, packed] = [input(16, 32, 32, 64), input(16, 64, 32, 32)];
+  const last = g.transpose(image, [0, 3, 1, 2]);
+  const other = g.transpose(packed, [0, 1, 3, 2]);
+  const chosen = (kind: "forward" | "weightGradient", x: typeof last, b: typeof last): boolean =>
+    convolutionShader(g, kind, x, b, null, geometry) !== null;
+  const w = input(64, 64, 3, 3);
+  expect([last, packed, other].map((x) => chosen("forward", x, w))).toEqual([true, true, false]);
+  expect([last, packed, other].map((dy) => chosen("weightGradient", last, dy))).toEqual([true, true, false]);
+});
 
 eachDevice("operations", (name) => {
   const device = dx.device(name);
