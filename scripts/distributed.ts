@@ -12,8 +12,8 @@ import { ensureBuilt } from "./lib/ensure.ts";
 const help = `npm run distributed [-- OPTIONS]
 
 Compiles the addon over Gloo and MPI (native/distributed, into build/distributed), where dx.distributed finds it, and runs the tests of test/distributed
-with it, over Gloo and each MPI that is there. Debian's packages libgloo-dev, libopenmpi-dev, openmpi-bin, libmpich-dev and mpich are installed by apt
-where they are missing. Linux only.
+with it, over Gloo and each MPI that is there. Debian's packages libgloo-dev, libopenmpi-dev, openmpi-bin, libmpich-dev and mpich, and for the tests
+iptables, are installed by apt where they are missing. Linux only.
 
   --build  no tests
   --help   this text`;
@@ -47,6 +47,8 @@ await main(async () => {
   await buildEngine();
   say(`distributed: ${at("build", "distributed", "distributed.node")} is built`);
   if (values.build) return;
+  // Packets are lost by it where the kernel has no netem.
+  if (!existsSync("/usr/sbin/iptables")) await installPackages("distributed", ["iptables"]);
   process.env.DXTENSOR_GLOO_TESTS = "1";
   return close([
     await runVitest("ctrf-distributed.json", ["test/distributed", "test/examples/train-ddp", "test/examples/distributed-jobs"]),
