@@ -35,7 +35,7 @@ const shared = [
     "train",
     "verify",
     "io/{gguf,npy,npz,tfjs,wav}",
-  ].map((folder) => `test/${folder}/**/!(engine|event-files|hostile|hub|intermediates|lifecycle|worker-processes).test.ts`),
+  ].map((folder) => `test/${folder}/**/!(coverage|engine|event-files|hostile|hub|intermediates|lifecycle|worker-processes).test.ts`),
   "test/{changed,ci-paths,devcontainer,file-names,folders,generated-lines,image-sources,limits,release,soak,tools,windows-image,words}.test.ts",
   "test/conformance/{call,criteria,fallbacks}.test.ts",
   "test/core/{ambient,autocast,scope,tensor}.test.ts",
