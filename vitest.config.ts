@@ -5,7 +5,7 @@ import { compiledFiles, compiledLibrary } from "./scripts/tools/compiled-library
 
 /**
  * Tests that compute and change nothing of the process share a worker: reading the library's modules takes a second for each file. Others have a
- * process of their own: they end devices, count what lives, set variables, or measure time and memory.
+ * process of their own: they end devices, count what lives or is compiled, set variables, or measure time and memory.
  */
 const shared = [
   ...[
@@ -33,12 +33,11 @@ const shared = [
     "shader",
     "site",
     "train",
-    "verify",
     "io/{gguf,npy,npz,tfjs,wav}",
-  ].map((folder) => `test/${folder}/**/!(coverage|engine|event-files|hostile|hub|intermediates|lifecycle|worker-processes).test.ts`),
+  ].map((folder) => `test/${folder}/**/!(engine|event-files|hostile|hub|intermediates|lifecycle|worker-processes).test.ts`),
   "test/{changed,ci-paths,devcontainer,file-names,folders,generated-lines,image-sources,limits,release,soak,tools,windows-image,words}.test.ts",
   "test/conformance/{call,criteria,fallbacks}.test.ts",
-  "test/core/{ambient,autocast,scope,tensor}.test.ts",
+  "test/core/{ambient,scope,tensor}.test.ts",
   "test/examples/!(distributed-jobs|options|telemetry|train-ddp).test.ts",
   "test/io/{safetensors-shards,source,whole-file}.test.ts",
   "test/io/checkpoint/{folder,into,merge-states}.test.ts",
