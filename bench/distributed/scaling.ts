@@ -22,7 +22,7 @@ const BATCHES: Readonly<Record<string, number>> = { quickstart: 128, mlp: 1024, 
 
 export const NETWORKS: readonly string[] = Object.keys(BATCHES);
 
-/** In turn, so that a slower minute of the machine meets all; the best of the rounds: another program's work makes none faster. */
+/** The four measurements alternate, so that a slow minute of the machine affects all of them. The best round counts: other programs only slow it down. */
 export async function scalingOf(network: string, isCompiled: boolean, seconds: number, rounds: number): Promise<Scaling> {
   const batch = BATCHES[network]!;
   const job = { kind: "network", network, seconds, isCompiled } as const;

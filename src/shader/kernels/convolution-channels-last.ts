@@ -8,12 +8,10 @@ import {
   advance,
   allOf,
   loadWhere,
-  multiplied,
+  multipliedIntoPlanes,
   partOf,
-  sharedTiles,
   sourceTap,
   threadsOf,
-  written,
   type Chunk,
   type ConvolutionForm,
   type ConvolutionTile,
@@ -114,20 +112,7 @@ export function gatheredLast(s: S, form: ConvolutionForm, tile: ConvolutionTile)
       }),
   };
 
-  const first = split.mul(p.perSplit);
-  const end = first.add(p.perSplit).min(length);
-  const shared = sharedTiles(s, tile, DEPTH, true);
-  const sums = multiplied(s, tile, { depth: DEPTH, step: DEPTH, from: first, end, shared }, operandA, operandB);
-  const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
-  written(s, form, tile, sums, {
-    row,
-    column,
-    rows,
-    columns,
-    at: (c) => offset.add(c.div(toPlane).mul(p.groups).add(group).mul(rows).mul(toPlane)).add(c.mod(toPlane)), // prettier-ignore
-    rowStride: toPlane,
-    firstBias: group.mul(rows),
-  });
+  multipliedIntoPlanes(s, form, tile, { row, column, rows, columns, group, split, plane: toPlane }, { depth: DEPTH, step: DEPTH, length, padsB: true }, operandA, operandB); // prettier-ignore
 }
 
 /** What a group of the weight gradient computes. */

@@ -14,6 +14,7 @@ import {
   allOf,
   CONVOLUTION_PARAMS,
   loadWhere,
+  multipliedIntoPlanes,
   multiplied,
   nameOfForm,
   partOf,
@@ -183,19 +184,7 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
       }),
   };
 
-  const first = split.mul(p.perSplit);
-  const end = first.add(p.perSplit).min(units);
-  const sums = multiplied(s, tile, { depth, step: perStep, from: first, end, shared: sharedTiles(s, tile, depth) }, operandA, operandB);
-  const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
-  written(s, form, tile, sums, {
-    row,
-    column,
-    rows,
-    columns,
-    at: (c) => offset.add(c.div(toPlane).mul(p.groups).add(group).mul(rows).mul(toPlane)).add(c.mod(toPlane)), // prettier-ignore
-    rowStride: toPlane,
-    firstBias: group.mul(rows),
-  });
+  multipliedIntoPlanes(s, form, tile, { row, column, rows, columns, group, split, plane: toPlane }, { depth, step: perStep, length: units, padsB: false }, operandA, operandB); // prettier-ignore
 }
 
 /** The weight gradient: the sums are over pixels. */

@@ -296,3 +296,41 @@ export function written(
     });
   }
 }
+
+/** What forward and the data gradient compute: rows of C are channels of the result, columns are pixels of all images. */
+export interface PlanePart {
+  readonly row: Uint;
+  readonly column: Uint;
+  readonly rows: Uint;
+  readonly columns: Uint;
+  readonly group: Uint;
+  readonly split: Uint;
+  /** Pixels of an image. */
+  readonly plane: Uint;
+}
+
+/** Multiplies the part of the sums over `length` that the group's split has, and writes it into the planes of the result, or of the split's own. */
+export function multipliedIntoPlanes(
+  s: S,
+  form: ConvolutionForm,
+  tile: ConvolutionTile,
+  { row, column, rows, columns, group, split, plane }: PlanePart,
+  { depth, step, length, padsB }: { readonly depth: number; readonly step: number; readonly length: Uint; readonly padsB: boolean },
+  a: Operand,
+  b: Operand,
+): void {
+  const p = s.params;
+  const first = split.mul(p.perSplit);
+  const end = first.add(p.perSplit).min(length);
+  const sums = multiplied(s, tile, { depth, step, from: first, end, shared: sharedTiles(s, tile, depth, padsB) }, a, b);
+  const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
+  written(s, form, tile, sums, {
+    row,
+    column,
+    rows,
+    columns,
+    at: (c) => offset.add(c.div(plane).mul(p.groups).add(group).mul(rows).mul(plane)).add(c.mod(plane)),
+    rowStride: plane,
+    firstBias: group.mul(rows),
+  });
+}

@@ -102,10 +102,10 @@ it("an epilogue in float16 behind one launch and behind parts", () => {
   const { a, b, y } = reference(c, 9);
   const [bias, addend] = [numbers(6, 4, 1, "f16"), numbers(y.length, 5, 1, "f16")];
   const expected = y.map((v, i) => Math.max(0, v + bias[Math.floor(i / 20) % 6]! + addend[i]!));
-  const ends = { ...NO_EPILOGUE, hasBias: true, hasAddend: true, activation: { operator: "ACTIVATION_RELU", attributes: {} } } as const;
+  const epilogue = { ...NO_EPILOGUE, hasBias: true, hasAddend: true, activation: { operator: "ACTIVATION_RELU", attributes: {} } } as const;
   for (const wished of [1, 2]) {
-    expect(tiledPlan(c, ends, { tile: CONVOLUTION_TILES.small, wished }).splits).toBe(wished);
-    expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.small, wished }, ends, bias, { addend }), expected, "f16", 8);
+    expect(tiledPlan(c, epilogue, { tile: CONVOLUTION_TILES.small, wished }).splits).toBe(wished);
+    expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.small, wished }, epilogue, bias, { addend }), expected, "f16", 8);
   }
 }); // prettier-ignore
 

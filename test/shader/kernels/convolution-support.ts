@@ -61,14 +61,14 @@ export function run(
   a: readonly number[],
   b: readonly number[],
   chosen: { tile: ConvolutionTile; wished: number } | null,
-  ends: EpilogueForm = NO_EPILOGUE,
+  epilogue: EpilogueForm = NO_EPILOGUE,
   bias: readonly number[] = [],
   more: Readonly<Record<string, readonly number[]>> = {},
 ): number[] {
   const shape = resultShape(c);
   const nameB = c.kind === "weightGradient" ? "dy" : "w";
-  const ofEnds = { ...(ends.hasBias ? { bias } : {}), ...more };
-  const ofBias = Object.fromEntries(Object.entries(ofEnds).map(([key, values]) => [key, { shape: [values.length], values }]));
+  const epilogueInputs = { ...(epilogue.hasBias ? { bias } : {}), ...more };
+  const ofBias = Object.fromEntries(Object.entries(epilogueInputs).map(([key, values]) => [key, { shape: [values.length], values }]));
   const [ofX, ofB] = [
     laidOut(a, c.layouts.x, c.images, c.kind === "inputGradient" ? c.output : c.input),
     c.kind === "weightGradient" ? laidOut(b, c.layouts.dy, c.images, c.output) : b,
@@ -76,16 +76,16 @@ export function run(
   const operands = { x: { shape: [a.length], values: ofX }, [nameB]: { shape: [b.length], values: ofB } };
   const add = (parts: readonly number[], width: 1 | 4, splits: number, inner: number, channels: number): number[] => {
     const size = parts.length / splits;
-    const kernel = convolutionSum({ width, element: c.element, ...ends });
+    const kernel = convolutionSum({ width, element: c.element, ...epilogue });
     return launch(kernel, { parts: { shape: [parts.length], values: parts }, ...ofBias, y: { shape } }, { splits, size, inner, channels })
       .y!;
   };
   if (chosen === null) {
     const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
-    if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...ofBias, y: { shape } }, params).y!;
+    if (parts === 1) return launch(depthwise({ ...form, ...epilogue }), { ...operands, ...ofBias, y: { shape } }, params).y!;
     return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
   }
-  const { form, tile, params, splits, sum } = tiledPlan(c, ends, chosen);
+  const { form, tile, params, splits, sum } = tiledPlan(c, epilogue, chosen);
   if (sum === null) return launch(convolution(form, tile), { ...operands, ...ofBias, y: { shape } }, params).y!;
   const parts = launch(convolution(form, tile), { ...operands, y: { shape: [splits, ...shape] } }, params).y!;
   return add(parts, sum.form.width, splits, sum.inner, sum.channels);
