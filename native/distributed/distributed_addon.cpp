@@ -218,7 +218,7 @@ napi_value NewGroup(napi_env env, std::shared_ptr<Group> made, napi_value world,
   return group;
 }
 
-// Connections of two ranks that are worth their threads: one for eight CPUs, four at most; one in groups of many ranks.
+// The number of connections between two ranks: one for eight CPUs, four at most; one in groups of more than 16 ranks.
 int ChannelsFor(int size) { return size > 16 ? 1 : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 8, 1, 4); }
 
 // createGroup({ rank, size, host, interface, channels, timeoutMs, ranks, world }): { group, addresses }. channels: 0 for the engine's

@@ -41,7 +41,7 @@ Context::Context(int rank, int size, const std::string& host, const std::string&
 }
 
 void Context::Connect(const std::vector<std::vector<char>>& theirs) {
-  // An address has one size.
+  // All addresses have the same size.
   const size_t channels = channels_.size() + 1;
   const auto address_size = [&](int i) { return addresses_[i].size() / channels; };
   size_t count = channels;

@@ -16,7 +16,7 @@ class Context : public gloo::Context {
  public:
   // One socket listens for each other rank, at `host` or at the address of the interface `interface_name`; both empty: at the machine's own
   // name.
-  // channels: at most so many, this one counted; the ranks use as many as the one with the fewest.
+  // channels: the largest number, this context included. All ranks use the smallest number that any of them has.
   Context(int rank, int size, const std::string& host, const std::string& interface_name, std::chrono::milliseconds timeout, int channels);
 
   // What the other ranks connect to: the addresses of all channels for each, in the order of ranks, this rank's own empty.
@@ -31,7 +31,7 @@ class Context : public gloo::Context {
   // Ends every call that waits, with an error, and closes all connections.
   void Abort();
 
-  // The channels beside this one.
+  // The other channels.
   const std::vector<std::shared_ptr<Context>>& channels() const { return channels_; }
   void AbortChannels();
 

@@ -30,7 +30,7 @@ constexpr auto kTellTimeout = std::chrono::milliseconds(500);
 // A rank sends this to the others' watches when it leaves, or the rank that it lost.
 constexpr int32_t kLeaves = -1;
 constexpr auto kForever = std::chrono::hours(24 * 365);
-// Of a channel's part of an all-reduce: less costs more to begin than it gains.
+// The smallest part of an all-reduce that a channel gets: starting the channel costs more than a smaller one gains.
 constexpr size_t kMinChannelBytes = 512 * 1024;
 
 // Gloo knows an element's type by its size alone.

@@ -27,7 +27,7 @@ class GlooGroup : public Group {
   void Run();
   void Require();
   void Execute(Work& work);
-  // Large ones in parts, each by a channel.
+  // Splits a large one among the channels.
   void AllReduce(Work& work);
   void Compare(Work& work);
   void Fail(Work& work, const std::string& message);

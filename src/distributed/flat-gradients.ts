@@ -12,7 +12,7 @@ import { EngineMemory } from "./engine-memory.ts";
 import { described, type ProcessGroup } from "./process-group.ts";
 
 const OPERATION = "DistributedDataParallel";
-/** A reduction costs some time of its own. A GPU computes meanwhile, so that many small ones leave less to wait for at the end; a CPU has the work of both. */
+/** Each reduction has a fixed cost. A GPU computes while the host reduces, so many small buckets shorten the wait at the end. A CPU does the work of both, so it has few large ones. */
 const BUCKETS = { cpu: { minBytes: 2 ** 20, parts: 4 }, gpu: { minBytes: 2 ** 18, parts: 8 } };
 
 /** @internal Gradients of one module's parameters. */

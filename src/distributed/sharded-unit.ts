@@ -108,7 +108,7 @@ export class ShardedUnit {
     const rows = output.written();
     let start = 0;
     const wholes = of.map(({ shape, length }) => {
-      // One parameter's parts stand one behind the other already.
+      // The parts of a single parameter are contiguous already.
       const packed = isOne ? rows : outsideScopes(() => scope(() => noGrad(() => clone(narrow(rows, 1, start, length)))));
       start += length;
       const whole = new Tensor(packed.storage, internDesc(device, dtype, shape));

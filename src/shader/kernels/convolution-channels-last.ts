@@ -7,6 +7,7 @@ import type { Numbers } from "./kernel.ts";
 import {
   advance,
   allOf,
+  gatheredSizes,
   loadWhere,
   multipliedIntoPlanes,
   partOf,
@@ -42,12 +43,7 @@ export function gatheredLast(s: S, form: ConvolutionForm, tile: ConvolutionTile)
   const { x: source, w } = s.buffers as { readonly x: Numbers; readonly w: Numbers };
   const taps = size[0] * size[1];
   const threads = threadsOf(tile);
-  const [rows, deep] = isForward ? [p.filters, p.channels] : [p.channels, p.filters];
-  const [input, output] = [
-    [p.height, p.width],
-    [p.outHeight, p.outWidth],
-  ] as const;
-  const [from, to] = isForward ? [input, output] : [output, input];
+  const { rows, deep, from, to } = gatheredSizes(s, form);
   const toPlane = to[0].mul(to[1]);
   const columns = p.images.mul(toPlane);
   const length = deep.mul(taps);

@@ -12,6 +12,7 @@ import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import {
   advance,
   allOf,
+  gatheredSizes,
   CONVOLUTION_PARAMS,
   loadWhere,
   multipliedIntoPlanes,
@@ -83,12 +84,7 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
   const taps = size[0] * size[1];
   const unit = unitOf(size);
   const [perChannel, perStep, threads] = [taps / unit, unitsFor(tile, unitOf(size)), threadsOf(tile)];
-  const [rows, deep] = isForward ? [p.filters, p.channels] : [p.channels, p.filters];
-  const [input, output] = [
-    [p.height, p.width],
-    [p.outHeight, p.outWidth],
-  ] as const;
-  const [from, to] = isForward ? [input, output] : [output, input];
+  const { rows, deep, from, to } = gatheredSizes(s, form);
   const [fromPlane, toPlane] = [from[0].mul(from[1]), to[0].mul(to[1])];
   const columns = p.images.mul(toPlane);
   const units = deep.mul(perChannel);

@@ -109,9 +109,21 @@ export function unitsFor(tile: ConvolutionTile, taps: number): number {
   return min * Math.max(1, Math.round(16 / (taps * min)));
 }
 
-/** Whether all of them hold; null: nothing is to be tested. */
+/** The conjunction of conditions; null: there is none to test. */
 export const allOf = (...conditions: readonly (Bool | null)[]): Bool | null =>
   conditions.reduce((a, b) => (a === null ? b : b === null ? a : a.and(b)), null);
+
+/** Of forward and the data gradient: rows of C, channels that are summed over, and height and width of the source and of the result. */
+export function gatheredSizes({ params: p }: S, { kind }: ConvolutionForm) {
+  const isForward = kind === "forward";
+  const [rows, deep] = isForward ? [p.filters, p.channels] : [p.channels, p.filters];
+  const [input, output] = [
+    [p.height, p.width],
+    [p.outHeight, p.outWidth],
+  ] as const;
+  const [from, to] = isForward ? [input, output] : [output, input];
+  return { rows, deep, from, to };
+}
 
 /** A group's part of C. */
 export function partOf(
@@ -131,7 +143,7 @@ export function partOf(
   };
 }
 
-/** Where a tap of the window of a result's element lies along an axis of the source, of that size; outside it is no less than the size. */
+/** The index along an axis of the source, of that size, which a tap of a result element's window reads; outside of the source it is at least the size. */
 export function sourceTap(
   s: Pick<S, "u32">,
   { kind, stride, dilation, padding }: Pick<ConvolutionForm, "kind" | "stride" | "dilation" | "padding">,

@@ -151,7 +151,7 @@ function launched(
   return g.shader(launch.call(own, epilogue), Object.values(own), [result], launch.epilogues(own, epilogue))[0]!;
 }
 
-/** In NHWC as [N, H, W, C]; null: it does not lie so, or lies in NCHW as well. */
+/** A tensor in NHWC as [N, H, W, C]; null: its layout is not NHWC, or is NCHW as well. */
 function channelsLast(g: GraphBuilder, x: Expr): Expr | null {
   const [n, c, ...spatial] = x.sizes as [number, number, ...number[]];
   const last = g.transpose(x, [0, ...spatial.map((_, i) => i + 2), 1]);
@@ -176,7 +176,7 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const c = sizesOf(kind, element, layouts, [a.sizes[0]!, inputChannels / o.groups, filters / o.groups], o);
   if (c === null) return null;
   const isOfChannels = isDepthwise(c);
-  // NHWC was measured as well, and is faster by more.
+  // NHWC was measured too: the shaders gain more there.
   const isPacked = [lastA ?? a, lastB ?? b, ...tensors.slice(2)].every((x) => packs(x));
   const name = NAMES[kind][isOfChannels ? 1 : 0];
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;

@@ -27,7 +27,7 @@ export function mergedAxes(sizes: readonly number[], strides: readonly number[])
   return axes;
 }
 
-/** Asked for again with each region that is tried. */
+/** A cache: each region that is tried asks for the same. */
 const accesses = new WeakMap<Expr, Access>();
 
 export function accessOf(x: Expr): Access {

@@ -34,7 +34,7 @@ export function reducedAxesOf(sizes: readonly number[], reduced: readonly number
   return { axes, kept: of(false), reduced: of(true), rowOf: mergedAxes(axes.map((a) => a.size), strides) }; // prettier-ignore
 }
 
-/** Asked for again with each region that is tried. */
+/** A cache: each region that is tried asks for the same. */
 const known = new WeakMap<GraphNode, ReducedAxes>();
 
 export function axesOfNode(node: GraphNode): ReducedAxes {
