@@ -10,7 +10,6 @@ import { compiledFiles, compiledLibrary } from "./scripts/tools/compiled-library
 const shared = [
   ...[
     "autograd",
-    "bench",
     "compile",
     "complex",
     "control",
@@ -38,7 +37,6 @@ const shared = [
   "test/{changed,ci-paths,devcontainer,file-names,folders,generated-lines,image-sources,limits,release,soak,tools,windows-image,words}.test.ts",
   "test/conformance/{call,criteria,fallbacks}.test.ts",
   "test/core/{ambient,scope,tensor}.test.ts",
-  "test/examples/!(distributed-jobs|options|telemetry|train-ddp).test.ts",
   "test/io/{safetensors-shards,source,whole-file}.test.ts",
   "test/io/checkpoint/{folder,into,merge-states}.test.ts",
   "test/io/pytorch/load.test.ts",
@@ -47,11 +45,17 @@ const shared = [
   "test/types/promises.test.ts",
 ];
 
+/**
+ * Tests that import the package by its name: a second copy of the library, whose devices are the first one's. They share workers with each other alone: closeDevice()
+ * of one copy leaves open what the other has.
+ */
+const byName = ["test/bench/**/*.test.ts", "test/examples/!(distributed-jobs|options|telemetry|train-ddp).test.ts"];
+
 /** Files with processes of their own first, for they take longest; then those that share: one after the other in one worker. */
 class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isShared = (file: TestSpecification): boolean => file.project.name === "shared";
+    const isShared = (file: TestSpecification): boolean => file.project.name !== "own";
     return [...sorted.filter((file) => !isShared(file)), ...sorted.filter(isShared)];
   }
 }
@@ -79,8 +83,9 @@ export default defineConfig({
     snapshotFormat: { printBasicPrototype: false },
     sequence: { sequencer: Sequencer },
     projects: [
-      { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: shared } },
+      { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: [...shared, ...byName] } },
       { extends: true, test: { name: "shared", include: shared, isolate: false } },
+      { extends: true, test: { name: "by name", include: byName, isolate: false } },
     ],
   },
 });

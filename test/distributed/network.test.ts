@@ -56,7 +56,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const TIMEOUT_MS = 2500;
+/** Longer than three lost packets of a handshake take, which TCP sends again after 1, 2 and 4 s. */
+const TIMEOUT_MS = 8000;
 
 function train(name: string, pauseMs: number): { readonly ends: Promise<readonly End[]>; readonly folder: string; losses(): number[] } {
   const to = join(folder, name);
@@ -83,7 +84,12 @@ it.runIf(isThere)(
     expect(lossy.losses()).toEqual(expected);
 
     const cut = train("cut", 50);
-    while (!existsSync(cut.folder) || readdirSync(cut.folder).length < 2) await new Promise((done) => setTimeout(done, 10));
+    let early: readonly End[] | null = null;
+    void cut.ends.then((ends) => (early = ends));
+    while (!existsSync(cut.folder) || readdirSync(cut.folder).length < 2) {
+      expect(early).toBe(null);
+      await new Promise((done) => setTimeout(done, 10));
+    }
     inside(0, "ip", "link", "set", links[0]!, "down");
     const from = performance.now();
     for (const { status, stderr, stdout } of await cut.ends) {
