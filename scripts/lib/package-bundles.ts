@@ -1,7 +1,7 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
 // used, thin modules of both kinds over it, and the types in one file for each of the two.
 import { createHash } from "node:crypto";
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
@@ -173,6 +173,10 @@ async function bundleCore(folder: string) {
   writeInAscii(join(folder, "core.cjs"));
   exportAtOnce(join(folder, "core.cjs"));
   await writeLoader(join(folder, "load.cjs"), join(folder, "core.cjs"));
+  // The parts require "shared.cjs", which is now what loads the code with its bytecode.
+  renameSync(join(folder, "shared.cjs"), join(folder, "shared-code.cjs"));
+  writeInAscii(join(folder, "shared-code.cjs"));
+  await writeLoader(join(folder, "shared.cjs"), join(folder, "shared-code.cjs"));
   writeFileSync(
     join(folder, "cli.js"),
     `#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);\n// The library, with its cached bytecode; then the command, which requires it.\nrequire("./load.cjs");\nrequire("./cli.cjs");\n`,

@@ -6,18 +6,37 @@ import { isAscii } from "node:buffer";
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Module, createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { getHeapCodeStatistics } from "node:v8";
 import { Script } from "node:vm";
+import { isMainThread } from "node:worker_threads";
 import { homeFolder } from "../core/home.ts";
 import { cacheFolder } from "./paths.ts";
 
-/** One for each version of Node and set of its options; older ones are removed. */
-const MAX_FILES = 6;
+/** One for each file of the package, version of Node and set of its options; older ones are removed. */
+const MAX_FILES = 12;
+
+/**
+ * Bytecode is written when a file has run, and has then few functions. So many processes write it again when they end, with the functions that
+ * they called.
+ */
+const MAX_REWRITES = 3;
+/** A process that compiled fewer bytes of bytecode than that leaves the file as it is. */
+const MIN_GROWTH = 64 * 2 ** 10;
 
 /** What the bytecode depends on, as text, and the name of its file. */
 interface Key {
+  /** Without its end, the number of rewrites. */
   readonly text: string;
   readonly path: string;
 }
+
+/** Bytecode from a file, and how often it was written again. */
+interface Cached {
+  readonly code: Buffer;
+  readonly rewrites: number;
+}
+
+const endOf = (rewrites: number): string => `,${rewrites}]`;
 
 /** FNV-1a of 32 bits. Two keys with one name share a file, which holds the text of its key. */
 function hash(text: string): string {
@@ -31,7 +50,7 @@ function hash(text: string): string {
  * the lengths of text and bytecode. A file holds the bytecode twice, then its key: to compare two copies costs less than to load Node's module
  * of checksums.
  */
-function readCache({ text, path }: Key): Buffer | null {
+function readCache({ text, path }: Key): Cached | null {
   let file: number;
   try {
     file = openSync(path, "r");
@@ -42,24 +61,27 @@ function readCache({ text, path }: Key): Buffer | null {
     const { uid, mode } = fstatSync(file);
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return null;
     const content = readFileSync(file);
-    const end = content.length - Buffer.byteLength(text);
-    if (end <= 0 || end % 2 !== 0 || content.toString("utf8", end) !== text) return null;
+    const end = content.length - Buffer.byteLength(text) - endOf(0).length;
+    if (end <= 0 || end % 2 !== 0) return null;
+    const found = content.toString("utf8", end);
+    const rewrites = Number(found.at(-2));
+    if (!(rewrites <= MAX_REWRITES) || found !== text + endOf(rewrites)) return null;
     const code = content.subarray(0, end / 2);
-    return code.equals(content.subarray(end / 2, end)) ? code : null;
+    return code.equals(content.subarray(end / 2, end)) ? { code, rewrites } : null;
   } finally {
     closeSync(file);
   }
 }
 
 /** Whole or not at all: another process may read or write the same file. */
-function writeCache({ text, path }: Key, code: Uint8Array): void {
+function writeCache({ text, path }: Key, { code, rewrites }: Cached): void {
   const folder = dirname(path);
   const part = `${path}.${process.pid}.part`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
     const file = openSync(part, "wx", 0o600);
     try {
-      writeFileSync(file, Buffer.concat([code, code, Buffer.from(text)]));
+      writeFileSync(file, Buffer.concat([code, code, Buffer.from(text + endOf(rewrites))]));
       // The name must not reach the disk before the content.
       fsyncSync(file);
     } finally {
@@ -86,8 +108,9 @@ type Wrapper = (exports: unknown, require: NodeJS.Require, module: NodeJS.Module
 interface Compiled {
   readonly run: Wrapper;
   readonly script: Script;
-  /** The file of its bytecode that is to be written; null where it is there. */
-  readonly missing: Key | null;
+  readonly key: Key;
+  /** What it was made of; null where it was compiled. */
+  readonly cached: Cached | null;
 }
 
 /** The user's folder for all programs. */
@@ -101,16 +124,41 @@ function compile(file: string, digest: string, folder: string): Compiled {
   // A file that somebody changed has another time.
   const { size, mtimeMs } = statSync(file);
   const made = JSON.stringify([digest, file, size, mtimeMs, process.version, process.arch, process.execArgv, process.env.NODE_OPTIONS]);
-  const key = { text: made, path: join(folder, "code", `${hash(made)}.bin`) };
-  const cachedData = readCache(key);
+  const key = { text: made.slice(0, -1), path: join(folder, "code", `${hash(made)}.bin`) };
+  const cached = readCache(key);
   const bytes = readFileSync(file);
   // V8 keeps one byte for a character of ASCII, and need not decode it.
   const source = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
   const text = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
   // Its text has no import(): the one of a script made of bytecode always fails.
-  const script = new Script(text, { filename: file, ...(cachedData === null ? {} : { cachedData }) });
-  const isUsed = cachedData !== null && script.cachedDataRejected === false;
-  return { run: script.runInThisContext() as Wrapper, script, missing: isUsed ? null : key };
+  const script = new Script(text, { filename: file, ...(cached === null ? {} : { cachedData: cached.code }) });
+  const isUsed = cached !== null && script.cachedDataRejected === false;
+  return { run: script.runInThisContext() as Wrapper, script, key, cached: isUsed ? cached : null };
+}
+
+const bytecodeSize = (): number => getHeapCodeStatistics().bytecode_and_metadata_size;
+
+/** Writes the bytecode of a file that has run, if that is missing, and again when the process ends. */
+function keepCode({ script, key, cached }: Compiled): void {
+  let size = cached?.code.length ?? 0;
+  const write = (rewrites: number): void => {
+    try {
+      const code = script.createCachedData();
+      // V8 frees the bytecode of functions that were not called for long.
+      if (code.length <= size) return;
+      writeCache(key, { code, rewrites });
+      size = code.length;
+    } catch {
+      // A full disk, a read-only home: the next process compiles again.
+    }
+  };
+  if (cached === null) write(0);
+  const rewrites = (cached?.rewrites ?? 0) + 1;
+  if (size === 0 || rewrites > MAX_REWRITES || !isMainThread) return;
+  const before = bytecodeSize();
+  process.once("exit", () => {
+    if (bytecodeSize() - before >= MIN_GROWTH) write(rewrites);
+  });
 }
 
 /**
@@ -137,11 +185,6 @@ export function requireCached(file: string, digest: string, plain: () => unknown
     throw error;
   }
   module.loaded = true;
-  if (compiled.missing !== null)
-    try {
-      writeCache(compiled.missing, compiled.script.createCachedData());
-    } catch {
-      // A full disk, a read-only home: the next process compiles again.
-    }
+  keepCode(compiled);
   return module.exports;
 }

@@ -7,6 +7,9 @@ import type { FunctionMessage, GraphMessage, NodeMessage } from "./format/proto.
 export const titleOf = (node: NodeMessage): string =>
   node.name === "" ? `${node.type} that makes ${node.outputs[0] ?? "nothing"}` : `${node.name} (${node.type})`;
 
+/** What an unnamed node is called by: its first result. */
+export const nameOf = (node: NodeMessage): string => (node.name === "" ? (node.outputs[0] ?? "") : node.name);
+
 /** Names that the nodes of a graph read from the graphs around it. */
 function readsOfGraph(graph: GraphMessage): Set<string> {
   const own = new Set<string>();

@@ -20,7 +20,7 @@ import type { FunctionMessage, GraphMessage, NodeMessage, OpsetMessage, ValueInf
 import type { External } from "./format/tensor-message.ts";
 import { Constant, describe, dtypeOf, STRING, type Value } from "./format/value.ts";
 import { inputAxes, type InputAxes } from "./dynamic-axes.ts";
-import { readNames, readsOf } from "./graph-order.ts";
+import { nameOf, readNames, readsOf } from "./graph-order.ts";
 import { rolesOf, type Role } from "./learned.ts";
 import { Intermediates } from "./intermediates.ts";
 import type { ModelProgram, OnnxCallOptions, OnnxLayer, OnnxNode, OnnxOptions, OnnxValue } from "./model.ts";
@@ -36,8 +36,6 @@ function valueOf({ name, type }: ValueInfoMessage): OnnxValue {
   if (type === null || type.kind !== "tensor" || type.elementType < DTYPED) return { name, dtype: null, shape: null };
   return { name, dtype: type.elementType === STRING ? null : dtypeOf(type.elementType, `onnx ${name}`), shape: type.dims };
 }
-
-const nameOf = (node: NodeMessage): string => (node.name === "" ? (node.outputs[0] ?? "") : node.name);
 
 /** What a graph, its functions and its options say about how it is run. */
 export interface Source {

@@ -9,6 +9,7 @@ import type { External } from "./format/tensor-message.ts";
 import { STRING, type Constant, type Value } from "./format/value.ts";
 import { unblockChannels, type ChannelBlock } from "./channel-blocks.ts";
 import { constantFor, foldConditions } from "./conditions.ts";
+import { foldFilled } from "./filled-tensors.ts";
 import { readNames, requireMade, sort } from "./graph-order.ts";
 import { requireOperators, requireVersions } from "./known-operators.ts";
 import { contextOf, LoadedModel, type Source } from "./loaded-model.ts";
@@ -75,7 +76,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
   const maxIterations = options.maxIterations ?? MAX_ITERATIONS;
   if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
     throw new ValueError("onnx.load", "maxIterations", "an integer of at least 0", maxIterations);
-  const { graph, functions, opsets, metadata } = message;
+  const { graph, functions, opsets, metadata, irVersion } = message;
   if (graph === null) throw new FormatError("onnx", "file", "an ONNX model", "no graph");
   if (opsets.length === 0) throw new FormatError("onnx", "file", "a model that names its operator sets", "none");
   requireVersions(message);
@@ -113,6 +114,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
     graph.inputs.length = 0;
     for (const i of inputs) graph.inputs.push(i);
   }
+  foldFilled(context, graph, irVersion < 4, source.kept);
   const layers = Object.entries(options.layers ?? {});
   const replaced = new Set(layers.map(([name]) => name));
   requireOperators(graph.nodes, context.functions, (node) => replaced.has(node.name === "" ? (node.outputs[0] ?? "") : node.name));

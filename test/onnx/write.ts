@@ -107,14 +107,16 @@ export interface Function {
 export interface Model {
   readonly opset: number;
   readonly domains?: Readonly<Record<string, number>>;
+  /** Of the file format. */
+  readonly irVersion?: number;
   readonly functions?: readonly Function[];
   readonly graph: Message;
 }
-export function model({ opset, domains = {}, functions = [], graph: g }: Model): Uint8Array {
+export function model({ opset, irVersion = 10, domains = {}, functions = [], graph: g }: Model): Uint8Array {
   const set = (domain: string, version: number): Message => message(8, all(text(1, domain), whole(2, version)));
   const pbf = new PbfWriter();
   all(
-    whole(1, 10),
+    whole(1, irVersion),
     message(7, g),
     set("", opset),
     ...Object.entries(domains).map(([d, v]) => set(d, v)),

@@ -13,7 +13,7 @@ import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";
 const utf8 = new TextDecoder();
 
 /** Numbers that an operator makes in JavaScript. */
-const MAX_HOSTED = 2 ** 24;
+export const MAX_HOSTED = 2 ** 24;
 
 /** What a node's attributes of graphs run in. */
 export interface Body {

@@ -1,12 +1,12 @@
 /** Tensors out of nothing: constants, ranges, random numbers. */
 import * as ops from "../../ops/index.ts";
-import { arrayClass, type DType } from "../../core/dtype.ts";
+import type { DType, TypedArray } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { denseOf } from "../format/tensor-message.ts";
-import { Constant, dtypeOf, Texts, type Value } from "../format/value.ts";
+import { Constant, dtypeOf, KEPT, Texts, type Pieces, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 function constant(c: Call): Value {
@@ -27,20 +27,28 @@ function constant(c: Call): Value {
   throw c.unsupported("no value");
 }
 
-/** Of so many elements or fewer: known without a device. */
-const SMALL = 1024;
+/** Bytes that are handed over at once. */
+const PIECE = 2 ** 16;
 
-function constantOfShape(c: Call): Value {
+/** The bytes of many equal elements. */
+const repeated =
+  (element: TypedArray, count: number): Pieces =>
+  (take) => {
+    const own = new Uint8Array(element.buffer, element.byteOffset, element.byteLength);
+    const size = count * own.length;
+    const piece = new Uint8Array(Math.min(PIECE, size));
+    for (let at = 0; at < piece.length; at += own.length) piece.set(own, at);
+    for (let at = 0; at < size; at += PIECE) take(at, piece.subarray(0, Math.min(PIECE, size - at)));
+  };
+
+function constantOfShape(c: Call): Constant {
   const shape = c.numbers(0).map((d) => c.size(d, "shape"));
   const value = c.constant("value");
   const filler = value instanceof Constant ? value : Constant.scalar("float32", 0);
   if (filler.size !== 1) throw c.invalid("attribute value", "of one element", filler.describe());
-  if (sizeOf(shape) <= SMALL) {
-    const data = new (arrayClass(filler.dtype))(sizeOf(shape));
-    (data as unknown as { fill(v: number | bigint): void }).fill(filler.data[0]!);
-    return new Constant(filler.dtype, shape, data);
-  }
-  return ops.contiguous(ops.broadcastTo(ops.reshape(c.asTensor(filler), []), shape));
+  const count = sizeOf(shape);
+  const filled = new Constant(filler.dtype, shape, repeated(filler.data, count));
+  return count <= KEPT ? new Constant(filler.dtype, shape, filled.data) : filled;
 }
 
 function eyeLike(c: Call): Tensor {
