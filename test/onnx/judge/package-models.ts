@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
-import { bytesOf } from "../../../bench/model-list.ts";
+import { bytesOf, modelFiles } from "../../../bench/model-list.ts";
 import { sentenceModelFile } from "../../../bench/sentence-model-file.ts";
 import { textModelFile } from "../../../bench/text-model-file.ts";
+import { artifactsOf } from "../../../bench/tfjs-package.ts";
 import { cacheFolder } from "../../../scripts/tools/project.ts";
 import * as dx from "../../../src/index.ts";
 import { exportedWithCache, passes } from "./cache-passes.ts";
@@ -52,10 +53,28 @@ async function miniLm(bytes: Uint8Array, folder: string): Promise<void> {
   model.dispose();
 }
 
+/** A model of TensorFlow.js on two batches of pictures, eagerly and compiled. */
+const tfjsModel =
+  (path: string) =>
+  async (bytes: Uint8Array): Promise<void> => {
+    const model = await dx.io.tfjs.load(artifactsOf(bytes, path), { device: "cpu" });
+    const pictures = (n: number): dx.Tensor => dx.rand([n, 224, 224, 3], { device: "cpu" });
+    const file = await dx.io.onnx.serialize(model, [pictures(2)], { dynamicAxes: { input: { 0: "batch" } } });
+    const [input] = model.inputs;
+    const [output] = model.outputs;
+    const runs = [1, 3].flatMap((n) => {
+      const x = pictures(n);
+      return [true, false].map((eager) => ({ args: [x], wanted: model.call({ [input!.name]: x }, { eager })[output!.name]! }));
+    });
+    await judge(file, runs, 2e-5);
+    model.dispose();
+  };
+
 const packages = [
   { name: "SmolLM2 with a cache", file: textModelFile, run: smolLm2 },
   { name: "all-MiniLM-L6-v2", file: sentenceModelFile, run: miniLm },
-] as const;
+  ...modelFiles.filter((f) => f.format === "tfjs").map((file) => ({ name: file.name, file, run: tfjsModel(file.path) })),
+];
 
 /** say: told what cannot be judged here. */
 export const packageModels = (say: (text: string) => void): { readonly name: string; readonly run: () => Promise<void> }[] =>
