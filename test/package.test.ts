@@ -205,6 +205,21 @@ describe("the library's bytecode", () => {
     expect(files().map((name) => statSync(name).mode & 0o777)).toEqual([0o600]);
   });
 
+  it.runIf(process.platform === "linux")("gets the functions that a process called, once", async () => {
+    rmSync(cache(), { recursive: true, force: true });
+    await tag();
+    const [path] = files() as [string];
+    const { size } = statSync(path);
+    const computed = async () => {
+      expect(await run(program, { XDG_CACHE_HOME: cache() })).toMatchObject({ exitCode: 0, stderr: "" });
+      return statSync(path);
+    };
+    const grown = await computed();
+    expect(grown.size).toBeGreaterThan(1.02 * size);
+    expect(String(keyIn(readFileSync(path)))).toMatch(/,1\]$/);
+    expect((await computed()).mtimeMs).toBe(grown.mtimeMs);
+  });
+
   it("runs what imports modules of the program", async () => {
     writeFileSync(join(app, "samples.mjs"), "export default () => ({ length: 2, get: (i) => [i, 2 * i] });\n");
     const program = `import * as dx from "dxtensor";
@@ -279,7 +294,7 @@ it("loads the readers of models when they are first used, once for both kinds of
   expect(done.stderr).toBe("");
   expect(JSON.parse(done.stdout)).toEqual({
     before: ["host-import-module.cjs"],
-    after: ["host-import-module.cjs", "io-pytorch-load.cjs", "onnx-read-model.cjs"],
+    after: ["host-import-module.cjs", "io-pytorch-load.cjs", "onnx-read-model.cjs", "shared-code.cjs"],
     same: true,
     error: true,
     operators: expect.any(Number) as number,

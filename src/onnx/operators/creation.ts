@@ -4,7 +4,7 @@ import type { DType, TypedArray } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../format/call.ts";
+import { MAX_HOSTED, type Call } from "../format/call.ts";
 import { denseOf } from "../format/tensor-message.ts";
 import { Constant, dtypeOf, KEPT, Texts, type Pieces, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
@@ -41,12 +41,13 @@ const repeated =
     for (let at = 0; at < size; at += PIECE) take(at, piece.subarray(0, Math.min(PIECE, size - at)));
   };
 
-function constantOfShape(c: Call): Constant {
+function constantOfShape(c: Call): Value {
   const shape = c.numbers(0).map((d) => c.size(d, "shape"));
   const value = c.constant("value");
   const filler = value instanceof Constant ? value : Constant.scalar("float32", 0);
   if (filler.size !== 1) throw c.invalid("attribute value", "of one element", filler.describe());
   const count = sizeOf(shape);
+  if (count > MAX_HOSTED) return ops.contiguous(ops.broadcastTo(ops.reshape(c.asTensor(filler), []), shape));
   const filled = new Constant(filler.dtype, shape, repeated(filler.data, count));
   return count <= KEPT ? new Constant(filler.dtype, shape, filled.data) : filled;
 }
