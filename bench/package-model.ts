@@ -19,12 +19,13 @@ export function packageModel(file: ModelFile): PackageModel | null {
   const artifacts = artifactsOf(bytes, file.path);
   return {
     load: (library, device) => library.io.tfjs.load(artifacts, { device }),
+    // Awaited: the model is disposed of when the file is made.
     onnx: async (library) => {
       const { io, tensor } = await library();
       using model = await io.tfjs.load(artifacts, { device: "cpu" });
       const [input] = Object.values(file.inputs);
       using example = tensor(input!.data, { dtype: input!.dtype, shape: input!.shape, device: "cpu" });
-      return io.onnx.serialize(model, [example], { opset: 18, names: { inputs: Object.keys(file.inputs) } });
+      return await io.onnx.serialize(model, [example], { opset: 18, names: { inputs: Object.keys(file.inputs) } });
     },
   };
 }
