@@ -184,6 +184,8 @@ class PackedGemmKernel final : public Kernel {
     const IsaTable& table = Table();
     const int64_t bytes = table.packed_lanes * 4, of_lane = 32 / matrix.bits, block = matrix.Block();
     groups_ = DivideUp(matrix.RowBytes(), kPackedBytes);
+    // The first scale of a window, and its vector of codes.
+    int64_t window = 0, window_at = 0;
     for (int64_t at = 0; at < groups_ * kPackedBytes; at += bytes) {
       PackedScales s{};
       const int64_t first = at * 8 / matrix.bits;
@@ -194,24 +196,37 @@ class PackedGemmKernel final : public Kernel {
         s.lanes[lane] = static_cast<int32_t>(element / block - s.first);
         s.count = s.lanes[lane] + 1;
       }
+      if (table.packed_windows) {
+        if (at == 0 || s.first + s.count - window > table.width) {
+          window = s.first;
+          window_at = static_cast<int64_t>(scales_of_.size());
+        } else {
+          PackedScales& begin = scales_of_[static_cast<size_t>(window_at)];
+          begin.count = std::max(begin.count, static_cast<int32_t>(s.first + s.count - window));
+          for (int32_t& lane : s.lanes) lane += static_cast<int32_t>(s.first - window);
+          s.count = 0;
+        }
+      }
       scales_of_.push_back(s);
     }
   }
   size_t ScratchBytes() const override {
     return static_cast<size_t>(p_.m * groups_) * sizeof(PackedGroup) + static_cast<size_t>(p_.m * Padded(p_.k)) * sizeof(float) +
-           static_cast<size_t>(p_.m * matrix_.rows) * sizeof(float);
+           static_cast<size_t>(p_.m * (matrix_.rows + BlockSums())) * sizeof(float);
   }
   void Run(const KernelArguments& a) const override {
     const IsaTable& table = Table();
     ThreadPool& pool = ThreadPool::Get();
     auto* groups = reinterpret_cast<PackedGroup*>(a.scratch);
     auto* copies = reinterpret_cast<float*>(groups + p_.m * groups_);
-    float* sums = copies + p_.m * Padded(p_.k);
+    float* block_sums = copies + p_.m * Padded(p_.k);
+    float* sums = block_sums + p_.m * BlockSums();
     bool is_plain[kMaxVectors];
     for (int64_t v = 0; v < p_.m; ++v) {
       float* x = copies + v * Padded(p_.k);
       table.load(p_.a.type, reinterpret_cast<uint8_t*>(x), a.inputs[0] + v * p_.a.row * p_.a.bytes, p_.a.column, p_.k);
       is_plain[v] = table.pack_vector(x, p_.k, matrix_.bits, matrix_.middle, groups + v * groups_);
+      if (BlockSums() && is_plain[v]) SumBlocks(groups + v * groups_, block_sums + v * BlockSums());
     }
     const int64_t tasks = DivideUp(matrix_.rows, kRowsAtOnce);
     const int64_t grain = std::max<int64_t>(1, kWork / (kRowsAtOnce * p_.k * p_.m));
@@ -232,6 +247,7 @@ class PackedGemmKernel final : public Kernel {
         t.flips = matrix_.flips;
         for (int64_t v = 0; v < p_.m; ++v) {
           t.groups = groups + v * groups_;
+          t.block_sums = block_sums + v * BlockSums();
           t.sums = sums + v * matrix_.rows + j;
           if (is_plain[v]) table.packed_dot(t);
           else DotOfFloats(t, copies + v * Padded(p_.k));
@@ -244,7 +260,21 @@ class PackedGemmKernel final : public Kernel {
  private:
   static int64_t Padded(int64_t floats) { return RoundUp(floats, kMaxWidth); }
 
-  // For vectors that have no integers: NaN, infinities, denormals.
+  // Sums of blocks of a vector, where the dot products take them.
+  int64_t BlockSums() const { return Table().packed_windows && matrix_.minimum_bytes ? Padded(matrix_.blocks) : 0; }
+  void SumBlocks(const PackedGroup* groups, float* to) const {
+    constexpr int64_t kLanes = kPackedBytes / 4;
+    const int64_t lanes_of_block = matrix_.Block() * matrix_.bits / 32;
+    std::fill(to, to + BlockSums(), 0.0f);
+    for (int64_t b = 0; b < matrix_.blocks; ++b) {
+      double sum = 0;
+      for (int64_t lane = b * lanes_of_block; lane < (b + 1) * lanes_of_block; ++lane)
+        sum += static_cast<double>(groups[lane / kLanes].sums[lane % kLanes]) * groups[lane / kLanes].scale;
+      to[b] = static_cast<float>(sum);
+    }
+  }
+
+  // For vectors that have no integers: NaN, infinities, denormals, numbers whose sums may have none.
   void DotOfFloats(const PackedDot& t, const float* x) const {
     const int64_t block = matrix_.Block();
     for (int r = 0; r < t.rows; ++r) {

@@ -18,6 +18,7 @@ CpuFeatures TheFeatures() {
   features.fma = __builtin_cpu_supports("fma");
   features.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
+  features.vnni = __builtin_cpu_supports("avx512vnni");
   // __builtin_cpu_supports knows this one in later compilers only.
   unsigned a, b, c, d;
   features.f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
@@ -27,11 +28,12 @@ CpuFeatures TheFeatures() {
   return features;
 }
 
-constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512};
+constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni};
 
 bool Has(const CpuFeatures& features, Isa isa) {
   const bool has_avx2 = features.avx2 && features.fma && features.f16c;
   switch (isa) {
+    case Isa::Avx512Vnni: return has_avx2 && features.avx512 && features.vnni;
     case Isa::Avx512: return has_avx2 && features.avx512;
     case Isa::Avx2: return has_avx2;
     case Isa::Neon: return features.neon;
@@ -63,6 +65,7 @@ Isa ActiveIsa() {
 
 const char* IsaName(Isa isa) {
   switch (isa) {
+    case Isa::Avx512Vnni: return "avx512vnni";
     case Isa::Avx512: return "avx512";
     case Isa::Avx2: return "avx2";
     case Isa::Neon: return "neon";

@@ -18,13 +18,13 @@ static bool PackVector(const float* x, int64_t n, int bits, int32_t middle, Pack
   for (int64_t first = 0; first < n; first += size, ++groups) {
     const int64_t count = n - first < size ? n - first : size;
     float largest = 0;
-    bool is_finite = true;
+    bool is_plain = true;
     for (int64_t i = 0; i < count; ++i) {
       const float magnitude = __builtin_fabsf(x[first + i]);
-      is_finite &= magnitude <= 3.4028235e38f;
+      is_plain &= magnitude <= 1e34f;  // sums of the products by codes have space
       largest = magnitude > largest ? magnitude : largest;
     }
-    if (!is_finite) return false;
+    if (!is_plain) return false;
     const float inverse = largest > 1e-30f ? 1048576.0f / largest : 0;
     groups->scale = inverse > 0 ? largest / 1048576.0f : 0;
     if (largest > 0 && inverse == 0) return false;
@@ -131,6 +131,7 @@ DX_INLINE void PackedDotOf(const PackedDot& t) {
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const uint8_t* from = t.codes + r * t.row_bytes + at;
+        PrefetchAhead(from);
         const VBytes codes = left >= kCodeBytes ? LoadBytes(from) : LoadSomeBytes(from, left);
         VBytes l, m, h;
         if (kBits == 4) {

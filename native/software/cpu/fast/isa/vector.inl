@@ -11,6 +11,9 @@ typedef double VD __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));   // half a
 typedef int64_t VL __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));  // half as many elements
 typedef float VFHalf __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
 
+// For loops that read large matrices once, row after row: 16 rows of 576 elements of 4 bits ahead.
+DX_INLINE void PrefetchAhead(const uint8_t* p) { __builtin_prefetch(p + 4608); }
+
 struct VDPair {
   VD low, high;
 };
