@@ -69,10 +69,14 @@ async function serve(speaker: Speaker, options: Options, say: (text: string) => 
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
   requireOptions(command, options, ["model"]);
   const { temperature, topP, maxTokens, seed } = options;
-  using speaker = await Speaker.load(options.model, options.tokenizer, { temperature, topP, maxTokens, seed }, options.device);
-  if (options.page) await serve(speaker, options, say);
-  else if (options.ask.length > 0) await askAll(speaker, options, say);
-  else await talk(speaker, options.system, process.stdin, process.stdout);
+  const speaker = await Speaker.load(options.model, options.tokenizer, { temperature, topP, maxTokens, seed }, options.device);
+  try {
+    if (options.page) await serve(speaker, options, say);
+    else if (options.ask.length > 0) await askAll(speaker, options, say);
+    else await talk(speaker, options.system, process.stdin, process.stdout);
+  } finally {
+    speaker[Symbol.dispose]();
+  }
 }
 
 if (isMain(import.meta.url)) await runExample<Options>(command, run);

@@ -92,7 +92,7 @@ function stageExamples(folder: string) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     copyFileSync(file, join(folder, name));
     if (!name.endsWith(".ts")) continue;
-    const { code, errors } = transformSync(file, readFileSync(file, "utf8"), {
+    const { code, errors, helpersUsed } = transformSync(file, readFileSync(file, "utf8"), {
       lang: "ts",
       target: "es2023",
       typescript: { onlyRemoveTypeImports: true },
@@ -100,6 +100,9 @@ function stageExamples(folder: string) {
     });
     const [error] = errors;
     if (error !== undefined) throw new ScriptError("EXAMPLE", `examples/${name}: ${error.message}`);
+    const [helper] = Object.keys(helpersUsed);
+    if (helper !== undefined)
+      throw new ScriptError("EXAMPLE", `examples/${name}: the statement needs a helper of the compiler, ${helper}, which users lack.`);
     writeFileSync(join(folder, `${name.slice(0, -3)}.js`), code.replaceAll(/(from "\.[^"]*)\.ts"/g, '$1.js"'));
   }
 }

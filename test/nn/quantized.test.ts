@@ -101,6 +101,23 @@ eachDevice("quantized layers", () => {
     }
   });
 
+  test("embedding rows of any number of indices come from one program a bucket", () => {
+    const codes = dx.tensor(
+      Array.from({ length: 160 }, (_, i) => (37 * i) % 256),
+      { shape: [10, 16], dtype: "uint8" },
+    );
+    const [scales, minima] = [wave([10, 2]), wave([10, 2], 1)];
+    const rows = new dx.nn.QuantizedEmbedding({ codes, scales, minima, bits: 4 });
+    const compiled = dx.compile((indices: dx.Tensor) => rows(indices), { dynamic: [[0]] });
+    for (const n of [5, 6, 8, 7, 5, 8]) {
+      const indices = dx.tensor(Array.from({ length: n }, (_, i) => (3 * i) % 10), { dtype: "int32" }); // prettier-ignore
+      expectNear(compiled(indices), rows(indices), 0);
+    }
+    // Up to 6 and up to 8.
+    expect(compiled.programs).toBe(2);
+    compiled.dispose();
+  });
+
   test("replace the layers of a model: shared weights, lists, state, files, copies, casts", async () => {
     class Net extends dx.nn.Module {
       embed = dx.nn.embedding(10, 32);

@@ -4,7 +4,7 @@
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
-import { matmulAxes } from "../../core/padded-axes.ts";
+import { leading, matmulAxes } from "../../core/padded-axes.ts";
 import { define } from "../../core/definition.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError } from "../../core/errors.ts";
@@ -86,6 +86,7 @@ const packedValuesOp = define<Packing & { readonly dtype: DType }>({
     return [g.reshape(moved, values.sizes)];
   },
   grad: null,
+  padded: leading(1, 3),
 });
 
 /** Sums of the blocks of x [rows, K]: [rows, blocks]. */
