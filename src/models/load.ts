@@ -128,7 +128,8 @@ function sourceNames(names: ReadonlySet<string>): (name: string) => string | nul
 /** A GGUF file. */
 async function fromGguf<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
   const { OpenGguf, openParts } = await import("../io/gguf/file.ts");
-  await using file = new OpenGguf(await openParts(operation, path));
+  // No model needs the vocabulary: 100,000 texts that would make V8's heap grow.
+  await using file = new OpenGguf(await openParts(operation, path, false));
   const factors = file.tensors.get("rope_freqs.weight")?.type === "F32" ? await file.packed("rope_freqs.weight") : null;
   const config = configOf(operation, file, factors === null ? null : new Float32Array(factors.data.buffer));
   const values = new ConfigValues(operation, config, "metadata");

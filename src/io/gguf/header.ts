@@ -96,6 +96,15 @@ class Cursor {
     return this.#text(Number.MAX_SAFE_INTEGER).toString("utf8");
   }
 
+  /** Passes texts over: nothing is made of them. */
+  skipTexts(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const start = this.#take(8);
+      const [first, second] = [this.#view.getUint32(start, this.isLittle), this.#view.getUint32(start + 4, this.isLittle)];
+      this.#take(this.require("bytes of text", this.isLittle ? second * 2 ** 32 + first : first * 2 ** 32 + second, 1));
+    }
+  }
+
   name(): string {
     const bytes = this.#text(MAX_NAME);
     const text = bytes.toString("utf8");
@@ -148,8 +157,11 @@ const asNumber = (value: bigint): number | bigint =>
 
 export const padTo = (alignment: number, at: number): number => Math.ceil(at / alignment) * alignment;
 
-/** Parses the header of a file of `total` bytes, of which `bytes` are the first. Throws NeedsMore where they do not contain all of it. */
-export function parseHeader(operation: string, source: string, bytes: Uint8Array, total: number): Header {
+/**
+ * Parses the header of a file of `total` bytes, of which `bytes` are the first. hasTexts: whether arrays of texts, which vocabularies are, are made; else
+ * metadata lack them. Throws NeedsMore where the bytes do not contain all of it.
+ */
+export function parseHeader(operation: string, source: string, bytes: Uint8Array, total: number, hasTexts = true): Header {
   const bad = (expected: string, received: string, hint?: string): FormatError =>
     new FormatError(operation, source, expected, received, hint);
   const cursor = new Cursor(bytes, total, bad);
@@ -163,9 +175,9 @@ export function parseHeader(operation: string, source: string, bytes: Uint8Array
   const metadataTypes: Record<string, GgufValueType> = {};
   for (let i = 0; i < pairCount; i++) {
     const key = cursor.name();
-    if (Object.hasOwn(metadata, key)) throw bad("with each metadata key once", `${key} twice`);
-    const [value, type] = readValue(cursor, key, bad);
-    define(metadata, key, value);
+    if (Object.hasOwn(metadataTypes, key)) throw bad("with each metadata key once", `${key} twice`);
+    const [value, type] = readValue(cursor, key, bad, hasTexts);
+    if (value !== undefined) define(metadata, key, value);
     define(metadataTypes, key, type);
   }
   const alignment = alignmentOf(metadata, metadataTypes, bad);
@@ -219,20 +231,25 @@ function typeAt(cursor: Cursor, key: string, bad: Bad): ElementType {
   return type;
 }
 
-function readValue(cursor: Cursor, key: string, bad: Bad): readonly [GgufValue, GgufValueType] {
+function readValue(cursor: Cursor, key: string, bad: Bad, hasTexts: boolean): readonly [GgufValue | undefined, GgufValueType] {
   const type = typeAt(cursor, key, bad);
   if (type !== "array") return [cursor.scalar(type), type];
-  const [value, items] = readArray(cursor, key, bad, 1);
+  const [value, items] = readArray(cursor, key, bad, 1, hasTexts);
   return [value, `${items}[]`];
 }
 
-function readArray(cursor: Cursor, key: string, bad: Bad, depth: number): readonly [GgufValue, ElementType] {
+function readArray(cursor: Cursor, key: string, bad: Bad, depth: number, hasTexts: boolean): readonly [GgufValue | undefined, ElementType] {
   if (depth > MAX_DEPTH) throw bad(`with arrays nested at most ${MAX_DEPTH} deep`, `${key}, nested deeper`);
   const type = typeAt(cursor, key, bad);
   const count = cursor.require(`items of ${key}`, cursor.uint64(), VALUE_BYTES[type]);
   if (isNumbers(type)) return [cursor.numbers(type, count), type];
+  if (type === "string" && !hasTexts) {
+    cursor.skipTexts(count);
+    return [undefined, type];
+  }
   const items: GgufValue[] = [];
-  for (let i = 0; i < count; i++) items.push(type === "array" ? readArray(cursor, key, bad, depth + 1)[0] : cursor.scalar(type));
+  // Arrays of arrays are few.
+  for (let i = 0; i < count; i++) items.push(type === "array" ? readArray(cursor, key, bad, depth + 1, true)[0]! : cursor.scalar(type));
   return [items, type];
 }
 

@@ -35,15 +35,15 @@ export interface GgufPart {
   readonly header: Header;
 }
 
-/** Opens one file, and reads its header. */
-export async function openPart(operation: string, path: string): Promise<GgufPart> {
+/** Opens one file, and reads its header. hasTexts: whether metadata have arrays of texts. */
+export async function openPart(operation: string, path: string, hasTexts = true): Promise<GgufPart> {
   const { file, size } = await openSource(operation, path);
   try {
     if (size === null)
       throw new FormatError(operation, path, "a file", "a pipe", "Its tensors are read by their offsets: save it as a file.");
     for (let wanted = FIRST_BYTES; ;) {
       const bytes = await readAt(file, new Uint8Array(Math.min(wanted, size)), 0);
-      const header = parsed(operation, path, bytes, size);
+      const header = parsed(operation, path, bytes, size, hasTexts);
       if (!(header instanceof NeedsMore)) return { path, file, header };
       if (bytes.length === size) throw new FormatError(operation, path, "as long as it was when it was opened", `its end at byte ${size}`);
       if (header.bytes > MAX_HEADER) throw new FormatError(operation, path, `with a header of at most ${MAX_HEADER} bytes`, "a longer one");
@@ -55,9 +55,9 @@ export async function openPart(operation: string, path: string): Promise<GgufPar
   }
 }
 
-function parsed(operation: string, path: string, bytes: Uint8Array, size: number): Header | NeedsMore {
+function parsed(operation: string, path: string, bytes: Uint8Array, size: number, hasTexts: boolean): Header | NeedsMore {
   try {
-    return parseHeader(operation, path, bytes, size);
+    return parseHeader(operation, path, bytes, size, hasTexts);
   } catch (error) {
     if (error instanceof NeedsMore) return error;
     throw error;
@@ -66,9 +66,9 @@ function parsed(operation: string, path: string, bytes: Uint8Array, size: number
 
 const PART_NAME = /^(.*-)(\d{5})-of-(\d{5})\.gguf$/s;
 
-/** A file and, where it is one of several parts, the others. They are in order. */
-export async function openParts(operation: string, path: string): Promise<readonly GgufPart[]> {
-  const asked = await openPart(operation, path);
+/** A file and, where it is one of several parts, the others. They are in order. hasTexts: whether metadata have arrays of texts, which vocabularies are. */
+export async function openParts(operation: string, path: string, hasTexts = true): Promise<readonly GgufPart[]> {
+  const asked = await openPart(operation, path, hasTexts);
   const parts: GgufPart[] = [];
   try {
     const count = asked.header.metadata["split.count"];
@@ -78,7 +78,7 @@ export async function openParts(operation: string, path: string): Promise<readon
       throw new FormatError(operation, path, `named as one of ${count} parts: NAME-00001-of-${pad(count)}.gguf`, basename(path));
     for (let i = 0; i < count; i++) {
       const name = join(dirname(path), `${stem}${pad(i + 1)}-of-${last}.gguf`);
-      const part = basename(name) === basename(path) ? asked : await openPart(operation, name);
+      const part = basename(name) === basename(path) ? asked : await openPart(operation, name, hasTexts);
       parts.push(part);
       const { metadata } = part.header;
       if (metadata["split.no"] !== i || metadata["split.count"] !== count)

@@ -137,6 +137,33 @@ test("metadata: twice, of unknown types, nested deeply, with a bad alignment", a
   await refused(made([], { pairs: [parts] }), /named as one of 65535 parts/);
 });
 
+test("texts that are passed over are checked like others", async () => {
+  const { openParts } = await import("../../../src/io/gguf/read.ts");
+  const texts = (first: number | bigint): Uint8Array =>
+    made([], {
+      pairs: [
+        pair("a", (sink) => {
+          arrayOf(id("string"), 2)(sink);
+          sink.uint64(first);
+          sink.uint64(0);
+        }),
+      ],
+      data: 512,
+    });
+  const opened = async (bytes: Uint8Array): Promise<unknown> => {
+    writeFileSync(path, bytes);
+    const parts = await openParts("test", path, false);
+    for (const { file } of parts) await file.close();
+    return parts[0]!.header.metadataTypes;
+  };
+  expect(await opened(texts(0))).toEqual({ a: "string[]" });
+  await expect(opened(texts(2n ** 40n))).rejects.toThrow(/with 1099511627776 bytes of text, as it says/);
+  await expect(opened(texts(2n ** 64n - 1n))).rejects.toThrow(FormatError);
+  await expect(opened(made([], { pairs: [pair("a", arrayOf(id("string"), 10_000))] }))).rejects.toThrow(/10000 items of a/);
+  const twice = pair("a", arrayOf(id("string"), 0));
+  await expect(opened(made([], { pairs: [twice, twice] }))).rejects.toThrow(/each metadata key once; received a twice/);
+});
+
 test("a vocabulary that contradicts itself", async () => {
   const metadata = { "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": ["a", "b"], "tokenizer.ggml.scores": Float32Array.of(1) };
   await gguf.save(path, { tensors: {}, metadata });

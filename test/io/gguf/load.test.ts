@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
+import { OpenGguf, openParts } from "../../../src/io/gguf/read.ts";
 import { clean, eachDevice, numbers } from "../../device.ts";
 
 const { gguf } = dx.io;
@@ -118,6 +119,17 @@ eachDevice("io.gguf", (device) => {
       await opened.close();
       await expect(opened.tensor("half")).rejects.toThrow(dx.DisposedError);
     }));
+});
+
+test.each(["all.gguf", "big-endian.gguf", "split-00002-of-00003.gguf"])("%s without texts has all else", async (name) => {
+  await using whole = await gguf.open(file(name));
+  await using lean = new OpenGguf(await openParts("test", file(name), false));
+  const isOfTexts = (key: string): boolean => whole.metadataTypes[key] === "string[]";
+  const kept = Object.entries(whole.metadata).filter(([key]) => !isOfTexts(key));
+  expect(kept.length).toBeLessThan(Object.keys(whole.metadata).length);
+  expect(lean.metadata).toEqual(Object.fromEntries(kept));
+  expect(lean.metadataTypes).toEqual(whole.metadataTypes);
+  expect([...lean.tensors]).toEqual([...whole.tensors]);
 });
 
 test("parts that are missing, twice there or named otherwise are refused", async () => {
