@@ -31,6 +31,9 @@ class Context : public gloo::Context {
   // Ends every call that waits, with an error, and closes all connections.
   void Abort();
 
+  // Memory of the thread that runs this channel's calls, kept between them.
+  std::vector<char>& scratch() { return scratch_; }
+
   // The other channels.
   const std::vector<std::shared_ptr<Context>>& channels() const { return channels_; }
   void AbortChannels();
@@ -38,6 +41,7 @@ class Context : public gloo::Context {
  private:
   void ConnectPairs(const std::vector<std::vector<char>>& theirs);
 
+  std::vector<char> scratch_;
   std::vector<std::shared_ptr<Context>> channels_;
   std::vector<std::vector<char>> addresses_;
   std::vector<std::string> names_;
