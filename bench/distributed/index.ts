@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { allReduceSeconds, bestAlgorithm, efficiency, fitLink, shareOf, type Link, type Measured } from "./cost-model.ts";
 import { costPage } from "./cost-page.ts";
 import { glooSeconds } from "./runs.ts";
-import { NETWORKS, scalingOf, type Scaling } from "./scaling.ts";
+import { NETWORKS, networkOf, scalingOf, type Scaling } from "./scaling.ts";
 
 const help = `npm run bench -- --distributed [OPTIONS]
 
@@ -17,8 +17,9 @@ that two ranks can reach here, and by two ranks under DistributedDataParallel, e
   --bandwidth GBS  of the link, in gigabytes a second
   --reduction GBS  what one rank adds (default: 4)
   --cores N        of this machine (default: all)
-  --networks LIST  which are trained, of ${NETWORKS.join(", ")}; none: an empty list (default: all)
+  --networks LIST  which are trained, of ${NETWORKS.join(", ")}; none: an empty list (default: all); NAME:BATCH sets the whole batch
   --eager          steps that are not compiled
+  --torch PYTHON   a Python that has PyTorch, whose DistributedDataParallel over Gloo is measured beside
   --seconds S      how long each is timed (default: 2)
   --rounds N       of which the best counts (default: 3)
   --page FILE      write a page with a picture
@@ -37,6 +38,7 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
     page: { type: "string" },
     networks: { type: "string", default: NETWORKS.join(",") },
+    torch: { type: "string" },
     eager: { type: "boolean", default: false },
     seconds: { type: "string", default: "2" },
     rounds: { type: "string", default: "3" },
@@ -73,10 +75,11 @@ async function measuredHere(): Promise<readonly Measured[] | null> {
   return list;
 }
 
-const networks = values.networks.split(",").filter((name) => name !== "");
-const unknown = networks.find((name) => !NETWORKS.includes(name));
+const names = values.networks.split(",").filter((name) => name !== "");
+const networks = names.map((name) => networkOf(name));
+const unknown = names.find((_, i) => networks[i] === null);
 if (unknown !== undefined) {
-  console.error(`bench: --networks must be of ${NETWORKS.join(", ")}; it has ${unknown}`);
+  console.error(`bench: --networks must be of ${NETWORKS.join(", ")}, with an even batch; it has ${unknown}`);
   process.exit(2);
 }
 const cores = number("cores")!;
@@ -109,7 +112,8 @@ const predictions = RANKS.flatMap((ranks) =>
   }),
 );
 const training: Scaling[] = [];
-for (const name of networks) training.push(await scalingOf(name, !values.eager, number("seconds")!, number("rounds")!));
+for (const network of networks)
+  training.push(await scalingOf(network!, !values.eager, number("seconds")!, number("rounds")!, values.torch ?? null));
 const report = { processor: cpus()[0]?.model ?? "unknown", cores, estimated, compared, link, step: STEP, predictions, training };
 if (values.page !== undefined) writeFileSync(values.page, costPage(report));
 if (values.json) console.log(JSON.stringify(report, null, 2));
@@ -133,7 +137,7 @@ else {
       `${values.eager ? "Eager" : "Compiled"} training steps, one thread a process, samples a second of two processes over those of one:`,
     );
     console.table(
-      training.map(({ network, batch, one, oneHalf, apart, ranks }) => ({
+      training.map(({ network, batch, one, oneHalf, apart, ranks, torch }) => ({
         network,
         batch,
         "one, samples/s": Math.round(one),
@@ -142,6 +146,13 @@ else {
         "two without a group, over one with half": times(apart, oneHalf),
         "two ranks, over one": times(ranks, one),
         "two ranks, over two without a group": times(ranks, apart),
+        ...(torch === null
+          ? {}
+          : {
+              "PyTorch, one, samples/s": Math.round(torch.one),
+              "PyTorch, two without a group, over one": times(torch.apart, torch.one),
+              "PyTorch, two ranks, over one": times(torch.ranks, torch.one),
+            }),
       })),
     );
   }

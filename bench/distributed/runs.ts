@@ -32,20 +32,21 @@ const TASKSET = "/usr/bin/taskset";
 
 const common = { DXTENSOR_DEVICE: "cpu", DXTENSOR_THREADS: "1" };
 
-/** A process of rank.ts. core: null for any. */
-function rankProcess(job: Job, env: Readonly<Record<string, string>>, core: number | null): Promise<string> {
-  const program = [process.execPath, join(own, "rank.js"), JSON.stringify(job)];
+/** A process of rank.ts, or of torch_ddp.py by a Python that has PyTorch. core: null for any. */
+function rankProcess(job: Job, env: Readonly<Record<string, string>>, core: number | null, python: string | null = null): Promise<string> {
+  const rank = python === null ? [process.execPath, join(own, "rank.js")] : [python, join(root, "bench", "distributed", "torch_ddp.py")];
+  const program = [...rank, JSON.stringify(job)];
   const [file, ...args] = core !== null && existsSync(TASKSET) ? [TASKSET, "-c", String(core), ...program] : program;
   return ended(file!, args, env);
 }
 
-/** What each of some processes measured that have no group, and a core each. They train a network at the same time. */
-export async function measuredApart(processes: number, job: Omit<NetworkJob, "meeting">): Promise<Answer[]> {
+/** What each of some processes measured that have no group, and a core each. They train a network at the same time. python: by PyTorch. */
+export async function measuredApart(processes: number, job: Omit<NetworkJob, "meeting">, python: string | null = null): Promise<Answer[]> {
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-apart-"));
   try {
     const whole = { ...job, meeting: { folder, processes } };
     const texts = Array.from({ length: processes }, (_, i) =>
-      rankProcess(whole, { ...common, PROCESS: String(i) }, i % availableParallelism()),
+      rankProcess(whole, { ...common, PROCESS: String(i) }, i % availableParallelism(), python),
     );
     return (await Promise.all(texts)).map((text) => JSON.parse(text) as Answer);
   } finally {
@@ -53,9 +54,13 @@ export async function measuredApart(processes: number, job: Omit<NetworkJob, "me
   }
 }
 
-/** What each rank measured; 0 ranks: one process without a group. Each has one thread. isPinned: and one core, where taskset is there. */
-export async function measured(ranks: number, job: Job, isPinned = false): Promise<Answer[]> {
-  const rank = (env: Readonly<Record<string, string>>, core: number): Promise<string> => rankProcess(job, env, isPinned ? core : null);
+/**
+ * What each rank measured; 0 ranks: one process without a group. Each has one thread. isPinned: and one core, where taskset is there. python: by
+ * PyTorch.
+ */
+export async function measured(ranks: number, job: Job, isPinned = false, python: string | null = null): Promise<Answer[]> {
+  const rank = (env: Readonly<Record<string, string>>, core: number): Promise<string> =>
+    rankProcess(job, env, isPinned ? core : null, python);
   if (ranks === 0) return [JSON.parse(await rank(common, 0)) as Answer];
   const port = String(await freePort());
   const group = { WORLD_SIZE: String(ranks), MASTER_ADDR: "127.0.0.1", MASTER_PORT: port, ...common };
