@@ -19,7 +19,7 @@ that two ranks can reach here, and by two ranks under DistributedDataParallel, e
   --cores N        of this machine (default: all)
   --networks LIST  which are trained, of ${NETWORKS.join(", ")}; none: an empty list (default: all); NAME:BATCH sets the whole batch
   --eager          steps that are not compiled
-  --torch PYTHON   a Python that has PyTorch, whose DistributedDataParallel over Gloo is measured beside
+  --torch PYTHON   a Python that has PyTorch, whose DistributedDataParallel over Gloo is measured too
   --seconds S      how long each is timed (default: 2)
   --rounds N       of which the best counts (default: 3)
   --page FILE      write a page with a picture

@@ -26,8 +26,8 @@ export const NETWORKS: readonly string[] = Object.keys(BATCHES);
 
 /** A network's name and its batch: `NAME:BATCH`, or a name alone; null: there is no such network, or the batch cannot be divided. */
 export function networkOf(text: string): { readonly network: string; readonly batch: number } | null {
-  const [network = "", given] = text.split(":");
-  const batch = given === undefined ? BATCHES[network] : Number(given);
+  const [network = "", samples] = text.split(":");
+  const batch = samples === undefined ? BATCHES[network] : Number(samples);
   return batch !== undefined && network in BATCHES && batch > 0 && batch % 2 === 0 ? { network, batch } : null;
 }
 

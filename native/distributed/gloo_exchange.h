@@ -1,5 +1,5 @@
-// The all-reduce of two ranks over Gloo, for few elements: each sends all of its own, and combines them with the other's as these arrive.
-// Messages go in one direction once, where those of Gloo's ring go twice.
+// The all-reduce of two ranks over Gloo, for small sizes: each rank sends all of its elements, and combines them with the other's as these
+// arrive. Each rank waits for the other once, where Gloo's ring (reduce-scatter, then allgather) waits twice.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace dxtensor::distributed {
 
-// In place, of a work's output. scratch: of the caller's thread, kept between calls. Blocks; throws what Gloo throws.
+// Reduces a work's output in place. scratch: memory of the caller's thread, kept between calls. Blocks; throws what Gloo throws.
 void ExchangeAndReduce(const std::shared_ptr<gloo::Context>& context, const Work& work, std::vector<char>& scratch);
 
 }  // namespace dxtensor::distributed
