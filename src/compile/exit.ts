@@ -21,7 +21,7 @@ import type { InitialPair } from "./trace-matching.ts";
 import type { BucketMapping, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 
-/** A tensor outside (or an argument's stand-in) whose gradient or history a call changes. */
+/** A tensor outside (or an argument's placeholder) whose gradient or history a call changes. */
 export interface Effect {
   readonly tensor: Tensor;
   /** undefined: stays. */
