@@ -2,21 +2,21 @@
 import { gunzipSync } from "node:zlib";
 import { runInNewContext } from "node:vm";
 import type * as dx from "dxtensor";
+import { Parser } from "tar";
 
-const BLOCK = 512;
-
-/** The files of a tar archive by name. Long names have records of their own, which npm's packages do not need. */
+/** The files of a tar archive by name. */
 function filesOf(archive: Uint8Array): Map<string, Buffer> {
-  const bytes = gunzipSync(archive);
   const files = new Map<string, Buffer>();
-  const text = (start: number, end: number): string => bytes.toString("latin1", start, end).replace(/\0.*$/s, "");
-  for (let at = 0; at + BLOCK <= bytes.length;) {
-    const name = text(at, at + 100);
-    if (name === "") break;
-    const size = Number.parseInt(text(at + 124, at + 136), 8);
-    files.set(name, bytes.subarray(at + BLOCK, at + BLOCK + size));
-    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
-  }
+  const parser = new Parser({
+    strict: true,
+    onReadEntry: (entry) => {
+      const pieces: Buffer[] = [];
+      entry.on("data", (piece) => pieces.push(piece));
+      entry.on("end", () => files.set(entry.path, Buffer.concat(pieces)));
+    },
+  });
+  // Of bytes that are not compressed, entries come at once.
+  parser.end(gunzipSync(archive));
   return files;
 }
 

@@ -3,6 +3,7 @@ import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { innerGraphs } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
 import type { FunctionMessage, ModelMessage, NodeMessage } from "./format/proto.ts";
+import { nameOf } from "./graph-order.ts";
 import { operatorOf } from "./operators/index.ts";
 
 /** The newest versions that the importer knows, by domain. */
@@ -49,7 +50,7 @@ export function requireOperators(
         }
       } else if (operatorOf(domain, node.type) === null) {
         const name = `${domain === "" ? "" : `${domain}.`}${node.type}`;
-        const own = node.name === "" ? (node.outputs[0] ?? "") : node.name;
+        const own = nameOf(node);
         const others = missing.get(name);
         if (others === undefined) missing.set(name, [own]);
         else others.push(own);

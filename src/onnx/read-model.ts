@@ -10,7 +10,7 @@ import { STRING, type Constant, type Value } from "./format/value.ts";
 import { unblockChannels, type ChannelBlock } from "./channel-blocks.ts";
 import { constantFor, foldConditions } from "./conditions.ts";
 import { foldFilled } from "./filled-tensors.ts";
-import { readNames, requireMade, sort } from "./graph-order.ts";
+import { nameOf, readNames, requireMade, sort } from "./graph-order.ts";
 import { requireOperators, requireVersions } from "./known-operators.ts";
 import { contextOf, LoadedModel, type Source } from "./loaded-model.ts";
 import { OnnxModel, type OnnxOptions } from "./model.ts";
@@ -117,7 +117,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
   foldFilled(context, graph, irVersion < 4, source.kept);
   const layers = Object.entries(options.layers ?? {});
   const replaced = new Set(layers.map(([name]) => name));
-  requireOperators(graph.nodes, context.functions, (node) => replaced.has(node.name === "" ? (node.outputs[0] ?? "") : node.name));
+  requireOperators(graph.nodes, context.functions, (node) => replaced.has(nameOf(node)));
   const model = new OnnxModel(new LoadedModel(source, context), metadata);
   try {
     for (const [node, layer] of layers) model.replace(node, layer);

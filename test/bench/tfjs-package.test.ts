@@ -1,14 +1,14 @@
 /** A package of npm in the form of nsfwjs: modules with a model.json and with weights of 8 bits as base64, which the bench compares with ONNX Runtime. */
 import { gzipSync } from "node:zlib";
 import * as dx from "dxtensor";
+import { Header } from "tar";
 import { expect, it } from "vitest";
 import { artifactsOf } from "../../bench/tfjs-package.ts";
 
 /** An entry of a tar archive. */
 function entry(name: string, text: string): Buffer {
   const header = Buffer.alloc(512);
-  header.write(name, 0);
-  header.write(`${text.length.toString(8).padStart(11, "0")}\0`, 124);
+  new Header({ path: name, size: text.length, type: "File", mode: 0o644 }).encode(header);
   return Buffer.concat([header, Buffer.from(text), Buffer.alloc(511 - ((text.length + 511) % 512))]);
 }
 

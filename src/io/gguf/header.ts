@@ -96,7 +96,7 @@ class Cursor {
     return this.#text(Number.MAX_SAFE_INTEGER).toString("utf8");
   }
 
-  /** Passes texts over: nothing is made of them. */
+  /** Skips texts: no strings are made of them. */
   skipTexts(count: number): void {
     for (let i = 0; i < count; i++) {
       const start = this.#take(8);

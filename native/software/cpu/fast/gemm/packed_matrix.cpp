@@ -274,7 +274,7 @@ class PackedGemmKernel final : public Kernel {
     }
   }
 
-  // For vectors that have no integers: NaN, infinities, denormals, numbers whose sums may have none.
+  // For vectors that integers cannot represent: with NaN, infinities, denormals, or numbers whose sums could overflow.
   void DotOfFloats(const PackedDot& t, const float* x) const {
     const int64_t block = matrix_.Block();
     for (int r = 0; r < t.rows; ++r) {

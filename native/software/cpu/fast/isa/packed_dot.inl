@@ -21,7 +21,7 @@ static bool PackVector(const float* x, int64_t n, int bits, int32_t middle, Pack
     bool is_plain = true;
     for (int64_t i = 0; i < count; ++i) {
       const float magnitude = __builtin_fabsf(x[first + i]);
-      is_plain &= magnitude <= 1e34f;  // sums of the products by codes have space
+      is_plain &= magnitude <= 1e34f;  // above, sums of products by codes could overflow
       largest = magnitude > largest ? magnitude : largest;
     }
     if (!is_plain) return false;
