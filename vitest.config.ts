@@ -33,7 +33,10 @@ const shared = [
     "site",
     "train",
     "io/{gguf,npy,npz,tfjs,wav}",
-  ].map((folder) => `test/${folder}/**/!(engine|event-files|hostile|hub|intermediates|lifecycle|worker-processes).test.ts`),
+  ].map(
+    (folder) =>
+      `test/${folder}/**/!(engine|event-files|gguf-packed|hostile|hub|intermediates|lifecycle|saved-hooks|steady-device|timed-graph|worker-processes).test.ts`,
+  ),
   "test/{changed,ci-paths,devcontainer,file-names,folders,generated-lines,image-sources,limits,release,soak,tools,windows-image,words}.test.ts",
   "test/conformance/{call,criteria,fallbacks}.test.ts",
   "test/core/{ambient,scope,tensor}.test.ts",
