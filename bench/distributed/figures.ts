@@ -44,17 +44,19 @@ async function divided(batch: number): Promise<Figure[]> {
 /** Needs `@dxtensor/distributed-*`, or `npm run distributed -- --build`. */
 export async function distributedFigures(): Promise<Figure[]> {
   const figures: Figure[] = [];
-  const [alone] = await measured(1, { kind: "overhead", batch: BATCH, steps: 4, rounds: 9 });
-  for (const [what, times] of [
-    ["", alone!.wall],
-    [" of processor time", alone!.processor],
-  ] as const)
-    figures.push({
-      name: "distributed, a step of one rank under DDP",
-      value: times[1]! * 1e3,
-      unit: `ms${what}`,
-      reference: { name: "without", value: times[0]! * 1e3 },
-    });
+  for (const isCompiled of [false, true]) {
+    const [alone] = await measured(1, { kind: "overhead", batch: BATCH, rounds: 41, isCompiled });
+    for (const [what, times] of [
+      ["", alone!.wall],
+      [" of processor time", alone!.processor],
+    ] as const)
+      figures.push({
+        name: `distributed, a${isCompiled ? " compiled" : ""} step of one rank under DDP`,
+        value: times[1]! * 1e3,
+        unit: `ms${what}`,
+        reference: { name: "without", value: times[0]! * 1e3 },
+      });
+  }
   for (const batch of BATCHES) figures.push(...(await divided(batch)));
   // In turn, and the best of three: another program's work lengthens a median, and shortens none.
   const rates: Record<"engine" | "tensors" | "gloo", { wall: number[]; processor: number[] }> = {

@@ -12,7 +12,12 @@ export type Job =
   | { readonly kind: "engine"; readonly sizes: readonly number[]; readonly repeats: number }
   | { readonly kind: "train"; readonly batch: number; readonly steps: number; readonly isParallel: boolean }
   | NetworkJob
-  | { readonly kind: "overhead"; readonly batch: number; readonly steps: number; readonly rounds: number };
+  | { readonly kind: "overhead"; readonly batch: number; readonly rounds: number; readonly isCompiled: boolean };
+
+interface StepKind {
+  readonly isParallel: boolean;
+  readonly isCompiled: boolean;
+}
 
 /** Training steps of a network of bench/device/networks.ts, alone or as a rank of a group. */
 export interface NetworkJob {
@@ -83,21 +88,27 @@ async function measureEngine(sizes: readonly number[], repeats: number): Promise
   return answer;
 }
 
-/** A network of 1.3 million weights, and a function that does one step. */
-function trainer(batch: number, isParallel: boolean): () => number {
+/** A network of 1.3 million weights, and functions that do one step of it: of each kind that is named. */
+function trainers(batch: number, kinds: readonly StepKind[]): readonly (() => number)[] {
   const model = dx.nn.sequential(dx.nn.linear(512, 1024), dx.nn.relu(), dx.nn.linear(1024, 768), dx.nn.relu(), dx.nn.linear(768, 10));
-  const parallel = isParallel ? dx.distributed.distributedDataParallel(model) : model;
+  const ddp = kinds.some(({ isParallel }) => isParallel) ? dx.distributed.distributedDataParallel(model) : null;
   const optimizer = dx.optim.sgd(model.parameters(), { lr: 1e-3 });
   const x = dx.randn([batch, 512]);
   const y = dx.tensor(Int32Array.from({ length: batch }, (_, i) => i % 10));
-  return () =>
-    dx.scope(() => {
-      const loss = dx.nn.functional.crossEntropy(parallel.forward(x), y);
-      optimizer.zeroGrad();
+  return kinds.map(({ isParallel, isCompiled }) => {
+    const from: dx.nn.Layer = isParallel && !isCompiled ? ddp! : model;
+    const lossOf = (): dx.Tensor => dx.nn.functional.crossEntropy(from.forward(x), y);
+    const step = (): dx.Tensor => {
+      const loss = lossOf();
       loss.backward();
       optimizer.step();
-      return loss.itemSync();
-    });
+      optimizer.zeroGrad();
+      return loss.detach();
+    };
+    if (!isCompiled) return () => dx.scope(() => step().itemSync());
+    const compiled = isParallel ? ddp!.compileStep(lossOf, optimizer) : dx.compile(step);
+    return () => dx.scope(() => compiled().itemSync());
+  });
 }
 
 function measureSteps(step: () => unknown, steps: number): readonly [wall: number, processor: number] {
@@ -158,20 +169,23 @@ async function measureNetwork(job: NetworkJob): Promise<Answer> {
 async function run(job: Exclude<Job, { readonly kind: "engine" }>): Promise<Answer> {
   if (job.kind === "allReduce") return await measureAllReduce(job.sizes, job.repeats);
   if (job.kind === "train") {
-    const step = trainer(job.batch, job.isParallel);
+    const step = trainers(job.batch, [{ isParallel: job.isParallel, isCompiled: false }])[0]!;
     measureSteps(step, 3);
     const [wall, processor] = measureSteps(step, job.steps);
     return { wall: [wall], processor: [processor] };
   }
   if (job.kind === "network") return await measureNetwork(job);
-  // In turn: plain, then parallel, in each round.
-  const pair = [trainer(job.batch, false), trainer(job.batch, true)];
+  // In turn, on the same parameters: two networks differ by some percent, for their memory.
+  const pair = trainers(job.batch, [
+    { isParallel: false, isCompiled: job.isCompiled },
+    { isParallel: true, isCompiled: job.isCompiled },
+  ]);
   for (const step of pair) measureSteps(step, 3);
   const rounds = Array.from({ length: job.rounds }, (_, i) => {
     const [first, second] = i % 2 === 0 ? [0, 1] : [1, 0];
     const times = [];
-    times[first] = measureSteps(pair[first]!, job.steps);
-    times[second] = measureSteps(pair[second]!, job.steps);
+    times[first] = measureSteps(pair[first]!, 1);
+    times[second] = measureSteps(pair[second]!, 1);
     return times as [readonly [number, number], readonly [number, number]];
   });
   const of = (which: 0 | 1, what: 0 | 1): number => middle(rounds.map((round) => round[which]![what]!));

@@ -1,4 +1,4 @@
-/** A compiled training step over several ranks: two programs, between which the gradients are reduced. */
+/** A compiled training step over several ranks: two programs, between which the gradients are reduced. One rank has one program. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { compile, executableOf, type Compiled } from "../compile/compile.ts";
 import { CompiledProgram } from "../compile/program.ts";
@@ -19,7 +19,7 @@ export interface CompileStepOptions {
 /** What DistributedDataParallel.compileStep() gives: a call is a step, and gives its loss. */
 export interface CompiledStep<Inputs extends readonly unknown[]> {
   (...inputs: Inputs): Tensor;
-  /** How many programs there are: two, as long as the inputs are of one kind. */
+  /** How many programs there are: two, as long as the inputs are of one kind; one in a group of one rank. */
   readonly programs: number;
   /** Frees the programs. */
   dispose(): void;
@@ -39,7 +39,9 @@ export interface RankTraining {
 class Steps<Inputs extends readonly unknown[]> {
   readonly #training: RankTraining;
   readonly #flat: FlatGradients | null;
-  /** Gradients that stay in the parameters: one rank's, and those of noSync(). */
+  /** The whole step of one rank, whose gradients nobody reduces. */
+  readonly #whole: Compiled<Inputs, Tensor>;
+  /** Gradients that stay in the parameters: those of noSync(). */
   readonly #backward: Compiled<Inputs, Tensor>;
   /** Gradients for the reduction. */
   readonly #flatBackward: Compiled<Inputs, Tensor>;
@@ -61,6 +63,14 @@ class Steps<Inputs extends readonly unknown[]> {
       loss.backward();
       return loss.detach();
     };
+    this.#whole = compile(
+      (...inputs: Inputs): Tensor => {
+        const loss = backward(...inputs);
+        change();
+        return loss;
+      },
+      { name: "compileStep", check },
+    );
     this.#backward = compile(backward, { name: "backward of compileStep", check });
     this.#flatBackward = compile(
       (...inputs: Inputs): Tensor => {
@@ -74,10 +84,9 @@ class Steps<Inputs extends readonly unknown[]> {
     );
     this.#update = compile(
       (): void => {
-        if (this.#flat !== null)
-          noGrad(() => {
-            this.#flat!.give();
-          });
+        noGrad(() => {
+          this.#flat!.give();
+        });
         change();
       },
       { name: "update of compileStep", check },
@@ -99,19 +108,24 @@ class Steps<Inputs extends readonly unknown[]> {
 
   run(inputs: Inputs): Tensor {
     if (!this.#training.isSynchronizing()) return this.#backward(...inputs);
+    if (this.#flat === null) return this.#whole(...inputs);
     this.#training.begin();
-    const loss = this.#flat === null ? this.#backward(...inputs) : this.#flatBackward(...inputs);
-    this.#flat?.reduce(this.#made());
+    const loss = this.#flatBackward(...inputs);
+    this.#flat.reduce(this.#made());
     this.#update();
     return loss;
   }
 
+  get #compiled(): readonly Pick<CompiledStep<Inputs>, "programs" | "dispose">[] {
+    return [this.#whole, this.#backward, this.#flatBackward, this.#update];
+  }
+
   get programs(): number {
-    return this.#backward.programs + this.#flatBackward.programs + this.#update.programs;
+    return this.#compiled.reduce((sum, { programs }) => sum + programs, 0);
   }
 
   dispose(): void {
-    for (const compiled of [this.#backward, this.#flatBackward, this.#update]) compiled.dispose();
+    for (const compiled of this.#compiled) compiled.dispose();
     this.#flat?.dispose();
   }
 }

@@ -93,7 +93,7 @@ export class DistributedDataParallel<M extends Module> extends Module {
   }
 
   #takeBuffers(): void {
-    if (this.#broadcastBuffers && this.training) takeFrom(OPERATION, this.#group, this.module.buffers());
+    if (this.#group.size > 1 && this.#broadcastBuffers && this.training) takeFrom(OPERATION, this.#group, this.module.buffers());
   }
 
   /** The module's result. The next backward() reduces, unless it is called inside noSync() or without gradients. */

@@ -60,8 +60,8 @@ export class GradientReduction implements GradientReducer {
 
   /** The next backward pass reduces. One rank alone has the mean already. */
   arm(): void {
-    this.disarm();
     if (this.#group.size === 1) return;
+    this.disarm();
     this.leaves = new Set(this.#parameters);
     this.#remove = addReducer(this);
   }

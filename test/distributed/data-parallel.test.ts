@@ -249,6 +249,46 @@ await d.destroyProcessGroup();`,
     expect([end!.status, end!.stderr, end!.told]).toEqual([0, "", [[own, own], own]]);
   });
 
+  it("compileStep of one rank is one program, with the values of a compiled step without a group", { timeout: 60_000 }, async () => {
+    const [end] = await runRanks(
+      1,
+      `await init();
+class Some extends dx.nn.Module {
+  constructor() { super(); this.a = new dx.nn.Parameter(dx.tensor([1, 2, 3])); this.b = new dx.nn.Parameter(dx.tensor([4], { dtype: "float16" })); this.none = new dx.nn.Parameter(dx.tensor([5])); this.norm = dx.nn.batchNorm1d(3); }
+  forward(x) { return this.norm.forward(this.a.mul(x)).relu().sum().add(this.b.to("float32").mul(x).sum()); }
+}
+const inputs = [[[1, 2, 3], [3, 1, 5]], [[2, 2, 1], [0, 3, 4]], [[1, 7, 2], [2, 6, 1]], [[NaN, 1, 2], [3, 4, 5]]].map((x) => dx.tensor(x));
+function trained(isParallel) {
+  const model = new Some(), optimizer = dx.optim.sgd(model.parameters(), { lr: 0.1, momentum: 0.9 }), scaler = new dx.optim.GradScaler({ initScale: 8 });
+  const hook = model.a.registerHook((g) => g.mul(10));
+  const lossOf = (x) => scaler.scale(model.forward(x));
+  const update = () => { scaler.stepOnDevice(optimizer); scaler.update(); };
+  const add = (x) => { const loss = lossOf(x); loss.backward(); return loss.detach(); };
+  const ddp = isParallel ? d.distributedDataParallel(model, { bucketSizeInBytes: 4 }) : null;
+  const step = ddp === null ? dx.compile((x) => { const loss = add(x); update(); optimizer.zeroGrad(); return loss; }) : ddp.compileStep(lossOf, optimizer, { update });
+  const addOnly = ddp === null ? dx.compile(add) : (x) => ddp.noSync(() => step(x));
+  const out = [];
+  const seen = (loss) => out.push([loss.itemSync(), ...Object.values(model.stateDict()).map(list), ...model.parameters().map((p) => (p.grad === null ? null : list(p.grad)))]);
+  for (const x of inputs.slice(0, 3)) seen(step(x));
+  out.push(ddp === null ? 1 : step.programs);
+  seen(addOnly(inputs[0]));
+  seen(addOnly(inputs[1]));
+  for (const x of inputs.slice(2)) seen(step(x));
+  hook.remove();
+  seen(step(inputs[0]));
+  step.dispose();
+  return out;
+}
+tell(trained(false));
+tell(trained(true));
+await d.destroyProcessGroup();`,
+    );
+    expect([end!.status, end!.stderr]).toEqual([0, ""]);
+    const [alone, parallel] = end!.told as readonly (readonly unknown[])[];
+    expect(alone).toHaveLength(9);
+    expect(parallel).toEqual(alone);
+  });
+
   it("ranks with other modules say so; a rank that ends in backward is an error there", { timeout: 60_000 }, async () => {
     const ends = await runRanks(
       3,
