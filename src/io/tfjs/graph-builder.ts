@@ -1,6 +1,7 @@
 /** A graph that is made node by node, as ONNX's messages: values with channels last, and their forms with channels first where an operator has made them. */
 import type { DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
+import { UnsupportedError } from "../../core/errors.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import { newTensor, type AttributeMessage, type GraphMessage, type ModelMessage, type TensorMessage } from "../../onnx/format/proto.ts";
 import { elementTypeOf } from "../../onnx/format/value.ts";
@@ -190,24 +191,66 @@ export function numbersOf({ dtype, bytes, shape }: Weight): number[] {
   return Array.from({ length: sizeOf(shape) }, (_, i) => read[dtype]!(i));
 }
 
+/** A matrix is transposed in squares of so many rows and columns, whose cache lines stay in the cache. */
+const TILE = 16;
+
+/** An axis of a result: its length, and its strides in the elements that are read and in those that are written. */
+interface Axis {
+  readonly length: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The axes of a result, without those of length 1. Neighbours in both orders are one axis. */
+function axesOf(shape: Shape, order: readonly number[]): Axis[] {
+  const axes: Axis[] = [];
+  for (const [i, axis] of order.entries()) {
+    const length = shape[axis]!;
+    if (length === 1) continue;
+    const from = sizeOf(shape.slice(axis + 1));
+    const to = sizeOf(order.slice(i + 1).map((a) => shape[a]!));
+    const before = axes.at(-1);
+    if (before?.from === length * from) axes[axes.length - 1] = { length: before.length * length, from, to };
+    else axes.push({ length, from, to });
+  }
+  return axes;
+}
+
+function transposeMatrix(from: Uint32Array, to: Uint32Array, read: number, written: number, rows: Axis, columns: Axis): void {
+  for (let i = 0; i < rows.length; i += TILE)
+    for (let j = 0; j < columns.length; j += TILE) {
+      const lastRow = Math.min(i + TILE, rows.length);
+      const count = Math.min(TILE, columns.length - j);
+      for (let row = i; row < lastRow; row++) {
+        let source = read + row * rows.from + j * columns.from;
+        let target = written + row * rows.to + j * columns.to;
+        for (let k = 0; k < count; k++, source += columns.from, target += columns.to) to[target] = from[source]!;
+      }
+    }
+}
+
 /** A weight with its axes in another order. */
 export function transposed(weight: Weight, order: readonly number[]): Weight {
-  const { shape, bytes } = weight;
-  const from = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-  const to = new Uint32Array(from.length);
-  const strides = shape.map((_, i) => sizeOf(shape.slice(i + 1)));
+  const { name, dtype, shape, bytes } = weight;
+  if (dtype !== "float32" && dtype !== "int32")
+    throw new UnsupportedError({ operation: "tfjs.load", argument: name, expected: "float32 or int32", received: dtype });
   const own = order.map((axis) => shape[axis]!);
-  const steps = order.map((axis) => strides[axis]!);
-  const at = own.map(() => 0);
-  for (let i = 0, offset = 0; i < to.length; i++) {
-    to[i] = from[offset]!;
-    for (let axis = own.length - 1; axis >= 0; axis--) {
-      offset += steps[axis]!;
-      if (++at[axis]! < own[axis]!) break;
-      offset -= own[axis]! * steps[axis]!;
-      at[axis] = 0;
-    }
-  }
+  const axes = axesOf(shape, order);
+  const count = sizeOf(shape);
+  if (count === 0 || axes.length < 2) return { ...weight, shape: own };
+  const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  const from = new Uint32Array(buffer, byteOffset, count);
+  const to = new Uint32Array(count);
+  // Columns are neighbours in the result, rows in what is read; where these are the same, the axis before.
+  const columns = axes.at(-1)!;
+  const rows = columns.from === 1 ? axes.at(-2)! : axes.find((axis) => axis.from === 1)!;
+  let starts: readonly (readonly [read: number, written: number])[] = [[0, 0]];
+  for (const axis of axes)
+    if (axis !== rows && axis !== columns)
+      starts = starts.flatMap(([read, written]) =>
+        Array.from({ length: axis.length }, (_, i) => [read + i * axis.from, written + i * axis.to] as const),
+      );
+  for (const [read, written] of starts) transposeMatrix(from, to, read, written, rows, columns);
   return { ...weight, shape: own, bytes: new Uint8Array(to.buffer) };
 }
 

@@ -40,16 +40,26 @@ function storedOf(operation: string, source: string, json: unknown): Stored {
 
 function decoded({ name, shape, dtype, quantization }: Stored, bytes: Uint8Array): Weight {
   if (quantization === null) return { name, shape, dtype, bytes };
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { dtype: own, scale, min } = quantization;
-  const made = dtype === "int32" ? new Int32Array(sizeOf(shape)) : new Float32Array(sizeOf(shape));
-  for (let i = 0; i < made.length; i++)
-    if (own === "float16") made[i] = fromHalf(view.getUint16(2 * i, true));
-    else {
-      const value = (own === "uint8" ? bytes[i]! : view.getUint16(2 * i, true)) * scale + min;
-      made[i] = dtype === "int32" ? Math.round(value) : value;
+  const like = (length: number): Int32Array | Float32Array => (dtype === "int32" ? new Int32Array(length) : new Float32Array(length));
+  const made = like(sizeOf(shape));
+  const valueOf = (code: number): number => (dtype === "int32" ? Math.round(code * scale + min) : code * scale + min);
+  if (own === "uint8") {
+    const values = like(256).map((_, code) => valueOf(code));
+    lookUp(made, bytes, values);
+  } else {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let i = 0; i < made.length; i++) {
+      const code = view.getUint16(2 * i, true);
+      made[i] = own === "float16" ? fromHalf(code) : valueOf(code);
     }
+  }
   return { name, shape, dtype, bytes: new Uint8Array(made.buffer) };
+}
+
+/** Writes the value of each code. */
+function lookUp(made: Int32Array | Float32Array, codes: Uint8Array, values: Int32Array | Float32Array): void {
+  for (let i = 0; i < made.length; i++) made[i] = values[codes[i]!]!;
 }
 
 const sizeInBytesOf = ({ shape, dtype, quantization }: Stored): number => sizeOf(shape) * WIDTHS[quantization?.dtype ?? dtype]!;
