@@ -64,6 +64,7 @@ export const contextOf = ({ functions, opsets, device, external }: Omit<Source, 
   folded: new WeakMap(),
   computed: new Set(),
   external,
+  isLoading: true,
   constants: new Constants(),
   layers: new Map(),
   refused: null,
@@ -118,6 +119,7 @@ export class LoadedModel implements ModelProgram {
       this.dispose();
       throw error;
     }
+    context.isLoading = false;
     this.#known = new Names(null);
     for (const [name, value] of constants) this.#known.set(name, value);
     this.outputs = graph.outputs.map(valueOf);

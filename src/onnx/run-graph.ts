@@ -30,6 +30,8 @@ export interface Context {
   /** Names of weights that were computed of others when the model was loaded. */
   readonly computed: Set<string>;
   readonly external: External | null;
+  /** Until the weights are on the device. */
+  isLoading: boolean;
   /** Tensors in nodes' attributes, read once. */
   readonly constants: Constants;
   /** What runs in place of nodes. */
@@ -205,8 +207,9 @@ export function initializersOf(context: Context, graph: GraphMessage): ReadonlyM
   let found = context.initializers.get(graph);
   if (found === undefined) {
     const made = new Map<string, Value>();
+    const isLent = context.isLoading && tracer() === null;
     for (const t of graph.initializers) {
-      made.set(t.name, constantOf(t, context.external));
+      made.set(t.name, constantOf(t, context.external, isLent));
       emptied(t);
     }
     for (const s of graph.sparseInitializers) made.set(s.values?.name ?? "", denseOf(s));

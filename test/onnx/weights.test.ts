@@ -231,3 +231,37 @@ test("moves to another device and back", async () => {
   expect(loaded(input).describe()).toBe("float32[2, 3]");
   loaded.dispose();
 });
+
+test("of a file's bytes no copy is made on the host, and bytes that change later change nothing", async () => {
+  const [rows, columns] = [512, 1024];
+  const bytes = model({
+    opset: 18,
+    graph: graph({
+      inputs: [value("x", FLOAT, [1, columns])],
+      outputs: [value("y", FLOAT, [1, rows])],
+      initializers: [
+        tensor(
+          "w",
+          [rows, columns],
+          made(rows * columns, (i) => (i % 5) - 2),
+        ),
+      ],
+      nodes: [node("Gemm", ["x", "w"], ["y"], [attribute.int("transB", 1)])],
+    }),
+  });
+  const before = process.memoryUsage().arrayBuffers;
+  using loaded = await dx.io.onnx.load(bytes, { device: "cpu" });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(bytes.length / 2);
+  bytes.fill(0xff);
+  using ones = dx.full([1, columns], 1, { device: "cpu" });
+  for (let call = 0; call < 3; call++) {
+    const result = loaded.call({ x: ones })["y"]!;
+    const wanted = Array.from({ length: rows }, (_, row) => {
+      let sum = 0;
+      for (let i = 0; i < columns; i++) sum += ((row * columns + i) % 5) - 2;
+      return sum;
+    });
+    expect(numbers(result)).toEqual(wanted);
+    result.dispose();
+  }
+});

@@ -1,5 +1,5 @@
 /** TensorProto as constants. */
-import { arrayClass, type DType, type TypedArray } from "../../core/dtype.ts";
+import { arrayClass, isFloat, type DType, type TypedArray } from "../../core/dtype.ts";
 import { truths } from "../../core/elements.ts";
 import { FormatError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -90,8 +90,8 @@ function narrowConstant(t: TensorMessage, type: NarrowType, count: number, exter
   return new Constant(type.dtype, t.dims, made(bytes), type);
 }
 
-/** The value of a TensorProto. */
-export function constantOf(t: TensorMessage, external: External | null = null): Constant | Texts {
+/** The value of a TensorProto. isLent: whether elements may stay in the file's bytes until they go to the device. */
+export function constantOf(t: TensorMessage, external: External | null = null, isLent = false): Constant | Texts {
   requireShape(`tensor ${t.name}`, t.dims);
   const count = sizeOf(t.dims);
   if (t.dataType === STRING) {
@@ -109,6 +109,7 @@ export function constantOf(t: TensorMessage, external: External | null = null): 
   const { raw } = t;
   if (raw === null || (raw.byteLength === 0 && count > 0)) return new Constant(dtype, t.dims, listed(t, dtype, count));
   if (raw.byteLength !== size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(raw.byteLength));
+  if (isLent && count > KEPT && isFloat(dtype)) return Constant.lent(dtype, t.dims, raw);
   return new Constant(dtype, t.dims, copied(dtype, raw, count));
 }
 

@@ -34,7 +34,9 @@ export class Constant {
   /** Whether code has asked for its elements, so that programs may contain them. */
   isRead = false;
   #data: TypedArray | null;
-  readonly #pieces: Pieces | null;
+  #pieces: Pieces | null;
+  /** Whether the pieces are of memory that a caller may write to later. */
+  #isLent = false;
   /** Where a model keeps it; null: nowhere yet. */
   #tensor: Tensor | null = null;
   /** Copies on other devices. */
@@ -55,6 +57,13 @@ export class Constant {
       [list.length],
       BigInt64Array.from(list, (n) => BigInt(n)),
     );
+  }
+
+  /** Floats in bytes that stay as they are until they go to a device. */
+  static lent(dtype: DType, shape: Shape, bytes: Uint8Array): Constant {
+    const made = new Constant(dtype, shape, (take) => take(0, bytes));
+    made.#isLent = true;
+    return made;
   }
 
   static scalar(dtype: DType, value: number | bigint): Constant {
@@ -94,6 +103,7 @@ export class Constant {
     if (own === null || own.isDisposed) this.#tensor = t;
     else (this.#elsewhere ??= new Map<Device, Tensor>()).set(device, t);
     if (this.size > KEPT) this.#data = null;
+    if (this.#isLent) this.#pieces = null;
     return t;
   }
 
