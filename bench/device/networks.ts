@@ -37,19 +37,23 @@ class Block extends dx.nn.Module {
 }
 
 /** ResNet-18 for 32x32 images: 3x3 first, no pooling before the mean. Reference: He et al. 2015. */
-class ResNet extends dx.nn.Module {
-  readonly conv = dx.nn.conv2d(3, 64, 3, { padding: 1, bias: false });
-  readonly norm = dx.nn.batchNorm2d(64);
+export class ResNet extends dx.nn.Module {
+  readonly conv: dx.nn.Layer;
+  readonly norm: dx.nn.Layer;
   readonly blocks: dx.nn.Layer;
-  readonly head = dx.nn.linear(512, 10);
+  readonly head: dx.nn.Layer;
 
-  constructor() {
+  /** width: channels of the first stage. */
+  constructor(width = 64) {
     super();
+    this.conv = dx.nn.conv2d(3, width, 3, { padding: 1, bias: false });
+    this.norm = dx.nn.batchNorm2d(width);
+    this.head = dx.nn.linear(8 * width, 10);
     const blocks: Block[] = [];
-    let inputs = 64;
+    let inputs = width;
     for (let stage = 0; stage < 4; stage++)
       for (let block = 0; block < 2; block++) {
-        const outputs = 64 << stage;
+        const outputs = width << stage;
         blocks.push(new Block(inputs, outputs, stage > 0 && block === 0 ? 2 : 1));
         inputs = outputs;
       }

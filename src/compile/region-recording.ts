@@ -12,6 +12,10 @@ export const isApplicable = (region: Region): boolean =>
   region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.ownGrad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
   region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
   region.ends.every((e) => (e.node.retained?.size ?? 0) === e.retains && isHooked(e.node) === e.isHooked) &&
+  (changedNodes().size === 0 || areAsRecorded(region));
+
+/** Whether hooks and gradients to keep that changed nodes have are none that the region visits. */
+const areAsRecorded = (region: Region): boolean =>
   [...changedNodes()].every((node) => {
     const retains = region.nodes.get(node);
     return retains === undefined || (node.hooks === null && (node.retained?.size ?? 0) === retains);

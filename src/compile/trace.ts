@@ -57,8 +57,16 @@ const NO_OTHERS: readonly Tensor[] = [];
 /** Thrown when a run comes to what no program can do: the call is made eagerly. */
 export class Abandoned extends Error {}
 
+/** Whether nobody can change plain data. */
+const isFixed = (data: unknown): boolean =>
+  data === null ||
+  typeof data !== "object" ||
+  ((Array.isArray(data) || Object.getPrototypeOf(data) === Object.prototype) &&
+    Object.isFrozen(data) &&
+    Object.values(data).every(isFixed));
+
 const copied = (attrs: unknown): unknown => {
-  if (attrs === null || typeof attrs !== "object") return attrs;
+  if (isFixed(attrs)) return attrs;
   try {
     return structuredClone(attrs);
   } catch {
@@ -467,14 +475,21 @@ export class Run extends LoopRecorder implements Tracer {
     return results;
   }
 
-  part<T extends readonly (Tensor | null)[]>(owner: object, tensors: readonly Tensor[], guards: readonly unknown[], run: () => T): T {
-    // A loop's body is traced twice, and what is made in a branch is noted there.
-    return this.isInLoop || isInBranch() ? run() : this.region(owner, tensors, guards, run);
+  part<T extends readonly (Tensor | null)[]>(
+    owner: object,
+    tensors: readonly (Tensor | null)[],
+    guards: readonly unknown[],
+    run: () => T,
+  ): T {
+    // A loop's body is traced twice, and what is made in a branch is noted there. What uses a disposed tensor says which operation does.
+    if (this.isInLoop || isInBranch()) return run();
+    for (const t of tensors) if (t?.isDisposed === true) return run();
+    return this.region(owner, tensors, guards, run);
   }
 
   touchGradient(leaf: Tensor): void {
     if (this.recording === null) this.refuseInLoop("a change of a leaf's gradient");
-    if (!isOwn(leaf))
+    if (isInBranch() && !isOwn(leaf))
       refuseInBranch(`a change of the gradient of ${leaf.describe()}`, "Call backward() and zeroGrad() outside of cond(), or use grad().");
     if (this.recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);

@@ -109,9 +109,14 @@ export interface Tracer {
   ): T;
   /**
    * A forward part of the traced function whose operations depend on nothing but `tensors`, `guards`, and weights that are there before the call: what
-   * an imported model runs. A later call whose guards are equal does not run it again. The same owner gives results for the same nodes.
+   * an imported model runs, or a layer. A later call whose guards are equal does not run it again. The same owner gives results for the same nodes.
    */
-  part<T extends readonly (Tensor | null)[]>(owner: object, tensors: readonly Tensor[], guards: readonly unknown[], run: () => T): T;
+  part<T extends readonly (Tensor | null)[]>(
+    owner: object,
+    tensors: readonly (Tensor | null)[],
+    guards: readonly unknown[],
+    run: () => T,
+  ): T;
 }
 
 /** What dispatch calls in place of running an operation: a tracer, or the profiler where no tracer is in charge. */

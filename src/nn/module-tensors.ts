@@ -16,13 +16,15 @@ import { isUninitialized, moveUninitialized } from "./uninitialized.ts";
 /** @internal Takes a gradient away, or fills it with zeros. */
 export function clearGradient(p: Tensor, setToNull: boolean): void {
   const t = tracer();
-  if (setToNull) {
-    t?.touchGradient(p);
-    t?.dropGradient(p);
+  if (setToNull && t !== null) {
+    // Notes the change, also where there is no gradient.
+    p.grad = null;
+    t.dropGradient(p);
+    return;
   }
   if (p.grad === null) return;
   if (setToNull) {
-    if (t === null) p.grad.dispose();
+    p.grad.dispose();
     p.grad = null;
   } else {
     const { grad } = p;

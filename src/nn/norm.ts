@@ -4,7 +4,10 @@ import { groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/expor
 import { ShapeError } from "../core/errors.ts";
 import { batchNorm } from "../ops/norm/batch-layer-norm.ts";
 import { assign } from "../dispatch/dispatch.ts";
-import { noGrad } from "../autograd/grad-mode.ts";
+import { isGradModeEnabled, isInferenceModeEnabled, noGrad } from "../autograd/grad-mode.ts";
+import { savingHooks } from "../autograd/saved-hooks.ts";
+import { batching } from "../core/batching.ts";
+import { tracer } from "../core/tracer.ts";
 import { add } from "../ops/elementwise/binary.ts";
 import { ones, zeros } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
@@ -91,20 +94,35 @@ abstract class BatchNorm extends Module {
   /** x [N, C, ...] normalized by the batch's statistics in training, by the running ones otherwise. Result: same shape. */
   forward(x: Tensor): Tensor {
     this.requireShape(x);
-    const track = this.training && this.batchesTracked !== null;
-    if (track) noGrad(() => assign("batchNorm", this.batchesTracked!, () => add(this.batchesTracked!, 1)));
-    const momentum = this.momentum ?? (track ? reciprocal(toDType(this.batchesTracked!, "float32")) : 0);
-    return batchNorm(x, this.runningMean, this.runningVariance, this.weight, this.bias, {
-      training: this.training || this.runningMean === null,
-      momentum,
-      eps: this.epsilon,
-    });
+    const { training, momentum, epsilon, weight, bias, runningMean, runningVariance, batchesTracked } = this;
+    const t = tracer();
+    // Arguments of the function may share memory with others, which is looked at write by write.
+    if (t === null || batching() !== null || savingHooks() !== null || [runningMean, runningVariance, batchesTracked].some(isTraced))
+      return normalized(this, x, weight, bias);
+    const tensors = [x, weight, bias, runningMean, runningVariance, batchesTracked];
+    const guards = [training, momentum, epsilon, isGradModeEnabled(), isInferenceModeEnabled()];
+    // The tensors say which layer it is: copies of it for one call (functionalCall) are the same one.
+    return t.part(normalized, tensors, guards, () => [normalized(this, x, weight, bias)] as const)[0];
   }
 
   protected override describeOptions(): string {
     return `${this.channels}, eps=${this.epsilon}, momentum=${this.momentum}`;
   }
 }
+
+function normalized(layer: BatchNorm, x: Tensor, weight: Tensor | null, bias: Tensor | null): Tensor {
+  const { training, runningMean, runningVariance, batchesTracked: count } = layer;
+  const track = training && count !== null;
+  if (track) noGrad(() => assign("batchNorm", count, () => add(count, 1)));
+  const momentum = layer.momentum ?? (track ? reciprocal(toDType(count, "float32")) : 0);
+  return batchNorm(x, runningMean, runningVariance, weight, bias, {
+    training: training || runningMean === null,
+    momentum,
+    eps: layer.epsilon,
+  });
+}
+
+const isTraced = (t: Tensor | null): boolean => t !== null && t.storage.trace !== null;
 
 const requireRank = (layer: string, x: Tensor, ranks: readonly number[], expected: string): void => {
   if (!ranks.includes(x.rank)) throw new ShapeError(layer, "x", expected, x.describe());

@@ -10,6 +10,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { expandList, sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
+import { knownGeometry, noteGeometry } from "./known-geometry.ts";
 import { integerConv, integerConvTranspose, type Geometry } from "./integer-spatial.ts";
 import { sum } from "../reduce/reduce.ts";
 import { constant } from "../declare/support.ts";
@@ -280,6 +281,22 @@ function checked(
 }
 
 function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvOptions): Tensor {
+  const of = [x.desc, weight.desc, bias === null ? null : bias.desc] as const;
+  // A known one has as many axes as its operation.
+  const known = knownGeometry(...of, options);
+  const geometry =
+    known !== null && known.kernel.length === spatial
+      ? known
+      : noteGeometry(...of, options, geometryOf(operation, spatial, x, weight, bias, options));
+  return batched(operation, x, spatial, (b) =>
+    isInteger(x.dtype) && b.size > 0
+      ? integerConv(b, weight, bias, geometry)
+      : call(convOp, bias === null ? [b, weight] : [b, weight, bias], geometry),
+  );
+}
+
+/** Checks the arguments. */
+function geometryOf(operation: string, spatial: number, x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvOptions): Geometry {
   const groups = options.groups ?? 1;
   checked(operation, x, weight, bias, groups, spatial, (weight.shape[1] ?? 0) * groups, weight.shape[0] ?? 0);
   const stride = expandList(operation, "stride", options.stride ?? 1, spatial, 1);
@@ -304,12 +321,7 @@ function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor,
       `at least as large as the kernel ${showShape(kernel)} with padding ${showShape(padding)} and dilation ${showShape(dilation)}`,
       x.describe(),
     );
-  const geometry: Geometry = { input, kernel, output, stride, dilation, padding, groups };
-  return batched(operation, x, spatial, (b) =>
-    isInteger(x.dtype) && b.size > 0
-      ? integerConv(b, weight, bias, geometry)
-      : call(convOp, bias === null ? [b, weight] : [b, weight, bias], geometry),
-  );
+  return { input, kernel, output, stride, dilation, padding, groups };
 }
 
 function convolveTransposed(
