@@ -114,6 +114,12 @@ export function checkIndices(): () => void {
 export const liveBuffers = (device: string): number =>
   nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;
 
+/** The same once garbage is collected: what other tests of the worker have left is not freed between this count and the next. */
+export function settledBuffers(device: string): number {
+  reclaim(true);
+  return liveBuffers(device);
+}
+
 /**
  * Runs fn with a device as the default and disposes of what it made; fails when a buffer outlives it that was not there before.
  * Tensors that fn wants to keep alive must be disposed of by it. collect: garbage is collected first, since what a compiled

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, liveBuffers } from "../device.ts";
+import { clean, eachDevice, liveBuffers, settledBuffers } from "../device.ts";
 import { ROWS, values } from "./rows.ts";
 
 eachDevice("gradients agree with finite differences", (device) => {
@@ -37,7 +37,7 @@ eachDevice("gradients agree with finite differences", (device) => {
       () => {
         const x = dx.tensor([0.5, 1, 1.5], { requiresGrad: true });
         for (const check of [dx.gradcheck, dx.gradgradcheck]) {
-          const live: number[] = [];
+          const live = [settledBuffers(device)];
           const fn = (t: dx.Tensor): dx.Tensor => {
             live.push(liveBuffers(device));
             return t.exp().mul(t).sin().mul(t);

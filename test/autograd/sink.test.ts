@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, liveBuffers } from "../device.ts";
+import { clean, eachDevice, liveBuffers, settledBuffers } from "../device.ts";
 
 const leaf = (data: dx.TensorData, dtype: dx.DType = "float32"): dx.Tensor => dx.tensor(data, { dtype, requiresGrad: true });
 
@@ -177,7 +177,7 @@ eachDevice("the gradients of leaves", (device) => {
         a.mul(3).exp().sin().sum();
       };
       dx.scope(forward);
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       for (let i = 0; i < 5; i++) dx.scope(forward);
       expect(liveBuffers(device)).toBe(before);
     }));

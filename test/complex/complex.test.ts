@@ -1,7 +1,7 @@
 /** Complex numbers as pairs of real ones: arithmetic compared with JavaScript's numbers, and tensor operations on both parts. */
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, eachMode, liveBuffers } from "../device.ts";
+import { clean, eachDevice, eachMode, liveBuffers, settledBuffers } from "../device.ts";
 
 type C = readonly [number, number];
 const mul = ([a, b]: C, [c, d]: C): C => [a * c - b * d, a * d + b * c];
@@ -465,7 +465,7 @@ eachDevice("complex tensors", (device) => {
         kept[0]!,
         W.map((w) => add(w, [1, 0])),
       );
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       kept[0]!.dispose();
       expect(liveBuffers(device)).toBe(before - 1);
       const sum = z.add(1);

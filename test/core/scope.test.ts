@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, liveBuffers } from "../device.ts";
+import { clean, eachDevice, liveBuffers, settledBuffers } from "../device.ts";
 
 eachDevice("scope", (device) => {
   test("disposes of all but what it returns, in arrays, objects and Maps too", () =>
     clean(device, () => {
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       const kept = dx.scope(() => {
         const a = dx.ones([4]);
         const b = a.add(a);
@@ -23,7 +23,7 @@ eachDevice("scope", (device) => {
 
   test("nests: an inner scope's result belongs to the outer one", () =>
     clean(device, () => {
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       let inner: dx.Tensor | undefined;
       dx.scope(() => {
         inner = dx.scope(() => dx.ones([4]).add(dx.ones([4])));
@@ -35,7 +35,7 @@ eachDevice("scope", (device) => {
 
   test("disposes when fn throws, also later", () =>
     clean(device, async () => {
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       expect(() =>
         dx.scope(() => {
           dx.ones([4]).add(dx.ones([4]));
@@ -54,7 +54,7 @@ eachDevice("scope", (device) => {
 
   test("waits for a promise", () =>
     clean(device, async () => {
-      const before = liveBuffers(device);
+      const before = settledBuffers(device);
       const sum = await dx.scope(async () => {
         const x = dx.ones([3]);
         await x.data();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { liveBuffers } from "../device.ts";
+import { liveBuffers, settledBuffers } from "../device.ts";
 import type { ModelRunOptions } from "../../src/model-run/options.ts";
 import { runModel, type ModelRunReport } from "../../src/model-run/run-model.ts";
 import { describeRun } from "../../src/model-run/run-report.ts";
@@ -60,7 +60,7 @@ it("fills inputs by names of lengths and by shapes, the same for the same seed",
 
 it("frees what it has made", async () => {
   await run();
-  const before = liveBuffers("cpu");
+  const before = settledBuffers("cpu");
   await run({ dim: ["batch=64"], repeat: 3, profile: 3 });
   expect(liveBuffers("cpu")).toBe(before);
 });

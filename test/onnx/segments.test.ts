@@ -1,7 +1,7 @@
 /** Calls of a model by programs: when they are made, what runs between them, what they cost, and what a call frees. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, liveBuffers, numbers } from "../device.ts";
+import { clean, eachDevice, liveBuffers, numbers, settledBuffers } from "../device.ts";
 import { attribute, graph, model, node, tensor, value } from "./write.ts";
 
 const FLOAT = 1;
@@ -192,7 +192,7 @@ eachDevice("a model's own programs", (device) => {
       for (const eager of [true, false]) {
         loaded.call({ x }, { eager }).y!.dataSync();
         await dx.synchronize(device);
-        const before = liveBuffers(device);
+        const before = settledBuffers(device);
         const outputs = loaded.call({ x }, { eager });
         expect(liveBuffers(device) - before).toBe(2);
         for (const t of Object.values(outputs)) t.dispose();
