@@ -74,7 +74,9 @@ export abstract class Module extends Callable {
 
   /** @internal Own parameters and modules by name. */
   *members(): Generator<[string, Parameter | Module]> {
-    for (const [name, value] of Object.entries(this) as [string, unknown][]) {
+    for (const name of Object.keys(this)) {
+      const value = (this as unknown as Record<string, unknown>)[name];
+      if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
       for (const member of membersIn(name, value, [], isModule)) {
         if (isForeign(member[1])) throw new DTypeError(this.constructor.name, member[0], "a module or parameter", member[1]);
         yield member;

@@ -49,6 +49,22 @@ describe.each(devices)("%s", (device) => {
     expect(tokensOf(await generate(model, prompts[0]!, { maxNewTokens: 3 }))).toEqual([[...first!.tokens]]);
   });
 
+  it("formats no stack for each operation that is recorded", async () => {
+    await dx.models.releaseGeneration(model);
+    const { prepareStackTrace } = Error;
+    let stacks = 0;
+    Error.prepareStackTrace = (error) => {
+      stacks++;
+      return String(error);
+    };
+    try {
+      expect(tokensOf(await generate(model, prompts[0]!, { maxNewTokens: 20 }))).toEqual([greedy[0]]);
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace!;
+    }
+    expect(stacks).toBeLessThan(10);
+  });
+
   it("ends at stop tokens, strings, lengths and a signal", async () => {
     const text = tokenizer.decode(greedy[0]!);
     const token = greedy[0]![4]!;

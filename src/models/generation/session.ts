@@ -1,6 +1,7 @@
 /** A cache of keys and values with the programs that fill it and read it. A model keeps its sessions, so that later calls find programs and cache. */
 import { compile, type Compiled } from "../../compile/compile.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { labelled } from "../../host/call-site.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { tensor } from "../../ops/creation/creation.ts";
 import { indexSelect } from "../../ops/index/gather.ts";
@@ -97,7 +98,8 @@ export class Session {
         Int32Array.from({ length: batch }, (_, row) => row * count + last),
         { device },
       );
-      const result = this.#program(wanted, seen)(own, where, rows);
+      // Operations would look for a line of the user's, which the stack no longer has.
+      const result = labelled("at generate()", () => this.#program(wanted, seen)(own, where, rows));
       for (const t of [own, where, rows]) t.dispose();
       return result;
     });
