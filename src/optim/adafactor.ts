@@ -56,7 +56,8 @@ const adafactorRule = rule<Fixed>(
     const eps1 = chosen ?? epsilon[q.dtype as keyof typeof epsilon];
     const gradient = maximize ? f.neg(q.gradient) : q.gradient;
     const [step] = q.counters;
-    const share = one.pow(step!, beta2Decay);
+    // Not by POW, which no fused region has; steps are at least 1.
+    const share = one.exp(one.mul(one.log(step!), beta2Decay));
     const rate = one.min(q.rates[0]!, one.div(1, one.sqrt(step!)));
     const length = one.mul(one.max(rms(q, q.p), eps2), rate);
     const squares = f.mul(gradient, gradient);

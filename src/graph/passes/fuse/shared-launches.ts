@@ -5,6 +5,7 @@ import type { Grouped } from "./clusters.ts";
 import type { Form } from "./region-form.ts";
 import { groupsOf, threadsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
+import { hasTail, sectionsOf } from "./sections.ts";
 
 /** Groups of a region that a device runs together with others; larger regions take as long alone. */
 const MAX_GROUPS = 256;
@@ -37,13 +38,13 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
   const open = new Map<string, Grouped[]>();
   all.forEach((grouped, i) => {
     const region = formIn(grouped);
-    if (region === null || groupsOf(region) > MAX_GROUPS || writesState(region, facts)) {
+    if (region === null || groupsOf(region) > MAX_GROUPS || writesReadState(grouped, region, facts)) {
       launches.push([grouped]);
       return;
     }
     const key = `${steps[i]} ${threadsOf(region)}`;
     const list = open.get(key);
-    if (list !== undefined && fits([...list, grouped])) {
+    if (list !== undefined && fits([...list, grouped], facts)) {
       list.push(grouped);
       return;
     }
@@ -54,14 +55,23 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
   return inOrder(launches, all, facts);
 }
 
-/** It may be written in place, which depends on who else reads the old value, and when. */
-const writesState = (region: Form, facts: Facts): boolean => region.outputs.some((x) => facts.states.has(x.value));
+/** Whether it writes a state whose old value others read: if it can be written in place depends on when they do. */
+function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, readers, results }: Facts): boolean {
+  return outputs.some((x) => {
+    const buffer = states.get(x.value);
+    return buffer !== undefined && (results.has(buffer) || (readers.get(buffer) ?? []).some((reader) => !nodes.includes(reader)));
+  });
+}
 
-function fits(list: readonly Grouped[]): boolean {
+/** A last thread of fewer elements sees buffers twice, by words too: then there are fewer of them. */
+const seesWords = (form: Form): boolean => form.rows !== null || hasTail(sectionsOf(form));
+
+function fits(list: readonly Grouped[], facts: Facts): boolean {
+  const limit = list.some((grouped) => seesWords(formIn(grouped)!)) ? Math.min(facts.maxBuffers, MAX_BUFFERS) : facts.maxBuffers;
   const sources = new Set(list.flatMap((grouped) => formIn(grouped)!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
   const outputs = list.reduce((n, grouped) => n + formIn(grouped)!.outputs.length, 0);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
-  return sources.size + outputs <= MAX_BUFFERS && nodes <= MAX_NODES && list.length <= MAX_PARTS;
+  return sources.size + outputs <= limit && nodes <= MAX_NODES && list.length <= MAX_PARTS;
 }
 
 /** As the regions were ordered, by the last of each launch, but behind what it depends on. */
