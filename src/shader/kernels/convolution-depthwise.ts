@@ -6,7 +6,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
+import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import { sourceTap, type ConvolutionElement, type ConvolutionKind, type Layouts, type Pair } from "./convolution-tiles.ts";
 import { GroupReduction, kernel, type Kernel, type Numbers } from "./kernel.ts";
 

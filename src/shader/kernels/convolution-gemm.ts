@@ -5,7 +5,7 @@
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Uint } from "../numbers.ts";
-import { epilogueBuffers } from "./convolution-epilogue.ts";
+import { epilogueBuffers } from "./epilogue.ts";
 import { isPhased, phased, phasedColumns, phasedStep } from "./convolution-phases.ts";
 import { DEPTH, gatheredLast, gradientLast, sourceLast, weightOf, type WeightPart } from "./convolution-channels-last.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";

@@ -2,7 +2,7 @@
 import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
 import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
 import { isPhased, phasedColumns } from "./convolution-phases.ts";
-import { NO_EPILOGUE, type EpilogueForm } from "./convolution-epilogue.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
 import { variantOf } from "../shader-forms.ts";

@@ -1,7 +1,7 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { Scope } from "../language.ts";
 import type { Float } from "../numbers.ts";
-import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
+import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import type { ConvolutionElement } from "./convolution-tiles.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 

@@ -1,7 +1,7 @@
 /** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
 import type { Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { epilogueOf, epilogueName, type EpilogueForm } from "./convolution-epilogue.ts";
+import { epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import type { Numbers } from "./kernel.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */

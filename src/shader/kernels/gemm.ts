@@ -1,14 +1,12 @@
 /**
- * C = activation(alpha A B + beta addend) in float32 over tiles: a group makes BM x BN elements of C, a thread TM x TN of them in registers; some columns of A and rows of B
+ * C = epilogue(alpha A B + beta bias) in float32 over tiles: a group makes BM x BN elements of C, a thread TM x TN of them in registers; some columns of A and rows of B
  * are in shared memory at a time, while the next ones are on their way to registers. Where there are few tiles, several slices of threads of a group share
  * the columns, of which each multiplies BK, and their sums are added in the end.
  */
-import type { Activation } from "../../graph/graph.ts";
-import { keyOf } from "../../graph/key.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements, Parameters, Scope, SharedElements, Var } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
-import { activationCode } from "../operations/activations.ts";
+import { epilogueBuffers, epilogueName, epilogueOf, NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 export interface Tile {
@@ -33,24 +31,32 @@ export const TILES = {
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
 
-/** How operands lie, and what follows the product: y = activation(alpha a b + beta addend). */
+/** How operands lie, and what follows the product: y = epilogue(alpha a b + beta bias). */
 export interface GemmForm {
   /** a is [K, M], b is [N, K]. */
   readonly transA: boolean;
   readonly transB: boolean;
   /** [N] of each row, [M, N], or none. */
-  readonly addend: "row" | "matrix" | null;
-  readonly activation: Activation | null;
+  readonly bias: "row" | "matrix" | null;
+  /** Without a bias or batch norm of its own. */
+  readonly epilogue: EpilogueForm;
   /** Whether alpha is another number than 1, and beta. */
   readonly scales: boolean;
   /** Whether there are several products: c is [B, M, N]; a and b begin strideA and strideB elements apart, 0 where one serves all. */
   readonly isBatched: boolean;
 }
 
-export const PLAIN: GemmForm = { transA: false, transB: false, addend: null, activation: null, scales: false, isBatched: false };
+export const PLAIN: GemmForm = { transA: false, transB: false, bias: null, epilogue: NO_EPILOGUE, scales: false, isBatched: false };
 
-const nameOf = ({ transA, transB, addend, activation, scales, isBatched }: GemmForm): string =>
-  `${isBatched ? " batched" : ""}${transA ? " a transposed" : ""}${transB ? " b transposed" : ""}${addend === null ? "" : ` ${addend}`}${scales ? " scaled" : ""}${activation === null ? "" : ` ${keyOf([activation.operator, activation.attributes])}`}`; // prettier-ignore
+const nameOf = ({ transA, transB, bias, epilogue, scales, isBatched }: GemmForm): string =>
+  [
+    isBatched ? "batched" : "",
+    transA ? "a transposed" : "",
+    transB ? "b transposed" : "",
+    bias ?? "",
+    scales ? "scaled" : "",
+    ...epilogueName(epilogue),
+  ].map((part) => (part === "" ? "" : ` ${part}`)).join(""); // prettier-ignore
 
 const PARAMS = { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32" } as const;
 
@@ -65,16 +71,17 @@ export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
 /** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. Whole: the sizes are multiples of the tile's, and reads are wide and unguarded. */
 export function gemm(tile: Tile, isWhole: boolean, form: GemmForm = PLAIN): Kernel {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { addend, activation, scales, isBatched } = form;
+  const { bias, epilogue, scales, isBatched } = form;
   const threads = threadsOfTile(tile);
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
   const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${isWhole ? " whole" : ""}${nameOf(form)}`;
-  const inputs: { readonly [name: string]: "f32" } = { a: "f32", b: "f32", ...(addend === null ? {} : { addend: "f32" }) };
+  const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
+  const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
     ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
   };
-  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: activation !== null }, (s) => gemmBody(s as unknown as S, tile, isWhole, form)); // prettier-ignore
+  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as S, tile, isWhole, form)); // prettier-ignore
 }
 
 type S = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
@@ -82,7 +89,7 @@ type S = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
 /** What the kernel does. @package */
 export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): void {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { transA, transB, addend, activation, scales, isBatched } = form;
+  const { transA, transB, bias, epilogue, scales, isBatched } = form;
   const threads = threadsOfTile(tile);
   const deep = bk * slices;
   const [rowStrideA, rowStrideB] = [bm + pad, bn + (transB ? pad : 0)];
@@ -162,16 +169,16 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
     },
     { step: deep, unroll: false },
   );
-  const curve = activation === null ? null : activationCode(activation)!;
+  const end = epilogueOf(s, epilogue)(() => s.u32(0));
   /** What is written of sums: at is the first one's index in c, x its column. */
   const ended = (values: readonly Float[], at: Uint, x: Uint): Float[] => {
-    const from = s.buffers["addend"];
-    const added = from === undefined ? null : from.loadsInside(addend === "row" ? x : at, values.length);
-    return values.map((v, q) => {
+    const from = s.buffers["bias"];
+    const added = from === undefined ? null : from.loadsInside(bias === "row" ? x : at, values.length);
+    const sums = values.map((v, q) => {
       const scaled = scales ? v.mul(s.params.alpha) : v;
-      const sum = added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
-      return curve === null ? sum : curve(sum, s);
+      return added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
     });
+    return end(sums, at);
   };
   const base = isBatched ? matrix!.mul(m).mul(n) : null;
   /** Writes neighbours of a row of the tile. */

@@ -1,18 +1,16 @@
 /** The shaders of convolution as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
-import { packedBytes } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
+import type { Expr } from "../../graph/graph.ts";
 import { choosesShader, type ShaderName } from "../choice.ts";
-import { MAX_BUFFERS } from "../dxbc/emit.ts";
-import { activationCode } from "../operations/activations.ts";
 import { depthwise } from "./convolution-depthwise.ts";
-import { NO_EPILOGUE, NORM_BUFFERS, type EpilogueForm } from "./convolution-epilogue.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
+import { EpilogueLaunch, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
 import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
-import { callOf, type Kernel } from "./kernel.ts";
+import type { Kernel } from "./kernel.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MAX_BYTES = 2 ** 29;
@@ -53,88 +51,6 @@ function sizesOf(
   return { kind, element, layouts, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
 }
 
-/** By the names of the kernel's buffers, in its order. */
-type Inputs = { readonly [name: string]: Expr };
-
-/** The result of a launch. */
-interface Result {
-  readonly dtype: "float32" | "float16";
-  readonly sizes: readonly number[];
-}
-
-/** What a launch takes into its epilogue: what has numbers for each channel too, what goes by elements alone, or nothing. */
-type Takes = "channels" | "elements" | "nothing";
-
-/** The launch that writes y, and its forms with what follows it. */
-class EpilogueLaunch {
-  readonly #g: GraphBuilder;
-  readonly #kernelOf: (epilogue: EpilogueForm) => Kernel;
-  readonly #result: Result;
-  readonly #params: { readonly [name: string]: number };
-  readonly #takes: Takes;
-
-  constructor(
-    g: GraphBuilder,
-    kernelOf: (epilogue: EpilogueForm) => Kernel,
-    result: Result,
-    params: { readonly [name: string]: number },
-    takes: Takes,
-  ) {
-    this.#g = g;
-    this.#kernelOf = kernelOf;
-    this.#result = result;
-    this.#params = params;
-    this.#takes = takes;
-  }
-
-  call(inputs: Inputs, epilogue: EpilogueForm): ShaderCall {
-    const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#result.sizes };
-    return callOf(this.#g.capabilities, this.#kernelOf(epilogue), { shapes, params: this.#params });
-  }
-
-  /** What its node's epilogue can still have. */
-  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue"> {
-    const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
-      const made = this.#with(inputs, epilogue, op);
-      if (made === null) return null;
-      const all = Object.values(made.inputs);
-      return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
-    };
-    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return {};
-    return {
-      withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
-      withEpilogue,
-    };
-  }
-
-  /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
-  #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
-    if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
-    const isLike = (x: Expr): boolean => x.dtype === this.#result.dtype && isWhole(x) && String(x.sizes) === String(this.#result.sizes);
-    if (op.kind === "reluGradient")
-      return isLike(op.x) ? { inputs: { ...inputs, mask: op.x }, epilogue: { ...epilogue, reluGradient: op.zero } } : null;
-    if (epilogue.hasAddend) return null;
-    if (op.kind === "add") {
-      const { addend } = op;
-      return isLike(addend) ? { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } } : null;
-    }
-    if (this.#takes === "elements") return null;
-    const { dtype, sizes } = this.#result;
-    const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, dtype, sizes[1]!));
-    if (epilogue.epsilon !== null || numbers.some((x) => x === null)) return null;
-    const named = Object.fromEntries(NORM_BUFFERS.map((name, i) => [name, numbers[i]!]));
-    return { inputs: { ...inputs, ...named }, epilogue: { ...epilogue, epsilon: op.epsilon } };
-  }
-}
-
-/** The numbers of the channels of [1, C, 1, ...] or [N, C, H, ...] that repeats them, as [C]; null: they do not lie so. */
-function channelsOf(x: Expr, dtype: Result["dtype"], channels: number): Expr | null {
-  const isRepeated = x.sizes.every((d, i) => i === 1 || d === 1 || x.strides[i] === 0);
-  if (x.dtype !== dtype || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
-  if (x.value.sizeInBytes !== packedBytes(dtype, [channels]) || (channels > 1 && x.strides[1] !== 1)) return null;
-  return packedExpr(x.value, dtype, [channels]);
-}
-
 /** y by a launch, with what it takes of what follows. */
 function launched(
   g: GraphBuilder,
@@ -144,7 +60,7 @@ function launched(
   params: { readonly [name: string]: number },
   takes: Takes,
 ): Expr {
-  const launch = new EpilogueLaunch(g, kernelOf, result, params, takes);
+  const launch = new EpilogueLaunch(g, kernelOf, { name: "y", ...result }, params, takes);
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
   const epilogue = { ...NO_EPILOGUE, hasBias: "bias" in own };

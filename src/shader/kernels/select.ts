@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, type Activation, type Expr, type ShaderCall } from "../../graph/graph.ts";
+import { isWhole, type Expr } from "../../graph/graph.ts";
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { variantOf } from "../shader-forms.ts";
@@ -11,8 +11,9 @@ import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";
-import { gemm, isWholeFor, PLAIN, TILES, type Tile } from "./gemm.ts";
-import { activationCode } from "../operations/activations.ts";
+import { NO_EPILOGUE } from "./epilogue.ts";
+import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
+import { gemm, isWholeFor, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
 import * as rows from "./rows.ts";
@@ -46,8 +47,6 @@ function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], ex
   return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MAX_BYTES) ? element : null;
 }
 
-/** By the names of the kernel's buffers, in its order. */
-type Inputs = { readonly [name: string]: Expr };
 type Params = { readonly [name: string]: number };
 
 interface Launch {
@@ -68,6 +67,8 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
   const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall(g.capabilities, { dtype, shape: sizes })) : [];
   return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs);
 }
+
+type ProductOutput = Output & { readonly dtype: "float32" };
 
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
   launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
@@ -259,16 +260,19 @@ export function matmulShader(
   const scales = alpha !== 1 || (added !== null && beta !== 1);
   const isPlain = !transA && !transB && added === null && !scales;
   const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
-  const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { addend: added.x }) };
+  const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { bias: added.x }) };
   // Only whole tiles have been measured.
   if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], fits ? Math.min(m, n, k) : 0) === null) return null;
-  const form = { ...PLAIN, transA, transB, addend: added?.kind ?? null, scales };
-  const params = { alpha, beta };
-  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), c: output.sizes };
-  const call = (activation: Activation | null): ShaderCall =>
-    callOf(g.capabilities, gemm(tile, fits, { ...form, activation }), { shapes, params });
-  const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
-  return g.shader(call(null), Object.values(inputs), [output], { withActivation: ended })[0]!;
+  const form = { ...PLAIN, transA, transB, bias: added?.kind ?? null, scales };
+  return product(g, tile, fits, form, inputs, output, { alpha, beta });
+}
+
+/** A product, which takes what follows it into its launch. */
+function product(g: GraphBuilder, tile: Tile, fits: boolean, form: GemmForm, inputs: Inputs, output: ProductOutput, params: Params): Expr {
+  const launch = new EpilogueLaunch(g, (epilogue) => gemm(tile, fits, { ...form, epilogue }), output, params, "elements");
+  // The epilogue reads the operands as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
+  return g.shader(launch.call(own, NO_EPILOGUE), Object.values(own), [output], launch.epilogues(own, NO_EPILOGUE))[0]!;
 }
 
 /** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */
@@ -302,7 +306,7 @@ export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: re
   if (chosen(g, "batchedMatmul", [left.x, right.x, output], fits ? Math.min(m, n, k) : 0) === null) return null;
   const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
   const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
-  const y = launch(g, gemm(tile, fits, form), { inputs: { a: left.x, b: right.x }, output, params });
+  const y = product(g, tile, fits, form, { a: left.x, b: right.x }, output, params);
   return g.reinterpret(y, { sizes: [...batch, m, n] });
 }
 

@@ -49,21 +49,23 @@ describe("what follows a shader", () => {
   });
 });
 
-const measured = (["depthwiseConvolution", "depthwiseInputGradient"] as const).map((shader): Measurement => ({
-  shader,
-  dtype: "float32",
-  place: "compiled",
-  extent: 1,
-  directml: 2,
-  byShader: 1,
-  isWrong: false,
-}));
+const measured = (["depthwiseConvolution", "depthwiseInputGradient", "linear", "matmul", "batchedMatmul"] as const).map(
+  (shader): Measurement => ({
+    shader,
+    dtype: "float32",
+    place: "compiled",
+    extent: 1,
+    directml: 2,
+    byShader: 1,
+    isWrong: false,
+  }),
+);
 
-eachDevice("a convolution with what follows it", (name) => {
+eachDevice("a convolution or a GEMM with what follows it", (name) => {
   const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
   const before = variables.map((variable) => process.env[variable]);
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-epilogues-"));
-  // Depthwise convolutions, whose shaders are soon compiled, by shaders, what follows them by DirectML's operators.
+  // Depthwise convolutions, whose shaders are soon compiled, and products by shaders, what follows them by DirectML's operators.
   beforeAll(() => {
     process.env.XDG_CACHE_HOME = process.env.LOCALAPPDATA = folder;
     delete process.env.DXTENSOR_SHADERS;
@@ -131,4 +133,46 @@ eachDevice("a convolution with what follows it", (name) => {
       compiled.dispose();
     }
   });
+
+  it("adds a residual and applies the activation in a product's launch, of several matrices too", () => {
+    const [x, w, b, residual] = [of([2, 32, 32], 1), of([32, 32], 2), of([32], 3), of([2, 32, 32], 4)];
+    const many = of([2, 32, 32], 5);
+    for (const layer of [
+      (input: dx.Tensor): dx.Tensor => dx.relu(dx.linear(input, w, b).add(residual)),
+      (input: dx.Tensor): dx.Tensor => dx.relu(residual.add(dx.matmul(input, many))),
+    ]) {
+      const expected = layer(x);
+      const compiled = dx.compile(layer, { regions: "none", fuse: "off" });
+      for (let i = 0; i < 3; i++) expect(compiled(x).allcloseSync(expected, { rtol: 1e-4, atol: 1e-4 })).toBe(true);
+      expect(compiled.explain().nodes.map((n) => n.operator)).toEqual(["SHADER"]);
+      compiled.dispose();
+    }
+  });
+
+  it("computes relu's gradient in the launch of the product's gradient, NaN as DirectML; halves stay apart", () => {
+    const [w, v] = [of([32, 32], 2), of([32, 32], 3)];
+    const step = (input: dx.Tensor): dx.Tensor => {
+      const leaf = w
+        .to(input.dtype as "float32")
+        .detach()
+        .requiresGrad_();
+      const y = dx.relu(dx.linear(input, leaf));
+      const z = dx.linear(y, v.to(input.dtype as "float32"));
+      return dx.grad(z.mul(z).sum(), [leaf])[0]!;
+    };
+    const data = of([32, 32], 1).dataSync() as Float32Array;
+    for (const dtype of ["float32", "float16"] as const) {
+      const compiled = dx.compile(step, { regions: "none", fuse: "off" });
+      const close = dtype === "float16" ? { rtol: 2e-2, atol: 0.5 } : { rtol: 1e-3, atol: 1e-3 };
+      for (const special of [data[7]!, NaN, Infinity, data[7]!]) {
+        const values = data.map((v, at) => (at === 7 ? special : v));
+        const input = dx.tensor(values, { device: name }).reshape([32, 32]).to(dtype);
+        expect(compiled(input).allcloseSync(step(input), { ...close, equalNan: true })).toBe(true);
+      }
+      const { nodes } = compiled.explain();
+      const isPart = nodes.some((n) => n.operator === "SHADER" && /matmul.* \+ reluGrad/.test(n.origin));
+      expect([dtype, isPart]).toEqual([dtype, dtype === "float32"]);
+      compiled.dispose();
+    }
+  }, 240_000);
 });

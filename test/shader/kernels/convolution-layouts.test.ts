@@ -5,7 +5,7 @@ import { Capabilities } from "../../../src/dml/capabilities.ts";
 import { GraphBuilder } from "../../../src/graph/builder.generated.ts";
 import { Graph, packedExpr } from "../../../src/graph/graph.ts";
 import { isDepthwise, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
-import { NO_EPILOGUE } from "../../../src/shader/kernels/convolution-epilogue.ts";
+import { NO_EPILOGUE } from "../../../src/shader/kernels/epilogue.ts";
 import { CONVOLUTION_TILES, type Layouts } from "../../../src/shader/kernels/convolution-tiles.ts";
 import { convolutionShader } from "../../../src/shader/kernels/select-convolution.ts";
 import { NVIDIA_OVER_VULKAN } from "../../../src/shader/measured.ts";

@@ -1,6 +1,6 @@
 /** Convolutions in float64, and by the shaders in the evaluator. */
 import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
-import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/convolution-epilogue.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/epilogue.ts";
 import { convolution } from "../../../src/shader/kernels/convolution-gemm.ts";
 import { depthwisePlan, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
 import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";

@@ -4,7 +4,7 @@ import * as dx from "../../../src/index.ts";
 import type { Activation, EpilogueOp, Expr } from "../../../src/graph/graph.ts";
 import { convolutionShader } from "../../../src/shader/kernels/select-convolution.ts";
 import { build } from "../../graph/build.ts";
-import { NO_EPILOGUE } from "../../../src/shader/kernels/convolution-epilogue.ts";
+import { NO_EPILOGUE } from "../../../src/shader/kernels/epilogue.ts";
 import { isDepthwise, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
 import { CONVOLUTION_TILES } from "../../../src/shader/kernels/convolution-tiles.ts";
 import { KINDS, outputOf, plain, reference, run, type Shape } from "./convolution-support.ts";

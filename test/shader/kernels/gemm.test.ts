@@ -1,6 +1,7 @@
 import { describe, it } from "vitest";
 import type { Activation } from "../../../src/graph/graph.ts";
 import { gemm, isWholeFor, PLAIN, TILES, type GemmForm } from "../../../src/shader/kernels/gemm.ts";
+import { NO_EPILOGUE } from "../../../src/shader/kernels/epilogue.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
 type Sizes = readonly (readonly [number, number, number])[];
@@ -53,51 +54,66 @@ describe("several products", () => {
       const buffers = {
         a: { shape: shape(strideA, m, k), values: a },
         b: { shape: shape(strideB, k, n), values: b },
-        addend: { shape: [n], values: added },
+        bias: { shape: [n], values: added },
         c: { shape: [batch, m, n] },
       };
-      const kernel = gemm(tile, isWholeFor(tile, m, n, k), { ...PLAIN, addend: "row", isBatched: true });
+      const kernel = gemm(tile, isWholeFor(tile, m, n, k), { ...PLAIN, bias: "row", isBatched: true });
       expectClose(launch(kernel, buffers, { strideA, strideB }).c!, expected);
     }
   });
 });
 
-describe("operands and ends", () => {
+describe("operands and epilogues", () => {
   const [m, n, k] = [33, 34, 19];
   const relu: Activation = { operator: "ACTIVATION_RELU", attributes: {} };
+  const leaky: Activation = { operator: "ACTIVATION_LEAKY_RELU", attributes: { alpha: 0.25 } };
   const forms: readonly Partial<GemmForm>[] = [
     { transA: true },
-    { transB: true, addend: "row" },
-    { transA: true, transB: true, addend: "matrix", scales: true },
-    { addend: "row", activation: relu },
-    { scales: true, activation: { operator: "ACTIVATION_LEAKY_RELU", attributes: { alpha: 0.25 } } },
+    { transB: true, bias: "row" },
+    { transA: true, transB: true, bias: "matrix", scales: true },
+    { bias: "row", epilogue: { ...NO_EPILOGUE, activation: relu } },
+    { scales: true, epilogue: { ...NO_EPILOGUE, activation: leaky } },
+    { bias: "row", scales: true, epilogue: { ...NO_EPILOGUE, hasAddend: true, activation: leaky } },
+    { bias: "matrix", epilogue: { ...NO_EPILOGUE, hasAddend: true, reluGradient: "unless at most 0" } },
+    { transB: true, epilogue: { ...NO_EPILOGUE, reluGradient: "where above 0" } },
+    { isBatched: true, epilogue: { ...NO_EPILOGUE, hasAddend: true, reluGradient: "unless at most 0" } },
   ];
   it.each(forms)("%o", (more) => {
     const form: GemmForm = { ...PLAIN, ...more };
-    const { transA, transB, addend, scales, activation } = form;
+    const { transA, transB, bias, scales, isBatched, epilogue } = form;
+    const { activation, hasAddend, reluGradient } = epilogue;
     for (const [rows, columns, deep, isWhole] of [
       [m, n, k, false],
       [64, 32, 32, true],
     ] as const) {
-      // prettier-ignore
-      const [a, b] = [numbers(rows * deep, 1, 1), numbers(deep * columns, 2, 1)];
-      const added = numbers(addend === "row" ? columns : rows * columns, 3, 1);
+      const count = isBatched ? 2 : 1;
+      const size = rows * columns;
+      const [a, b] = [numbers(count * rows * deep, 1, 1), numbers(count * deep * columns, 2, 1)];
+      const added = numbers(bias === "row" ? columns : size, 3, 1);
+      const [residual, mask] = [numbers(count * size, 4, 1), numbers(count * size, 5, 1).map((v, i) => (i % 7 === 0 ? 0 : i % 11 === 0 ? NaN : v))]; // prettier-ignore
       const [alpha, beta] = scales ? [0.5, -2] : [1, 1];
       const slope = activation === null ? 1 : ((activation.attributes["alpha"] as number | undefined) ?? 0);
-      const expected = Array.from({ length: rows * columns }, (_, i) => {
-        const [y, x] = [Math.floor(i / columns), i % columns];
+      const expected = Array.from({ length: count * size }, (_, i) => {
+        const [z, y, x] = [Math.floor(i / size), Math.floor((i % size) / columns), i % columns];
         let sum = 0;
-        for (let q = 0; q < deep; q++) sum += a[transA ? q * rows + y : y * deep + q]! * b[transB ? x * deep + q : q * columns + x]!;
-        const total = alpha * sum + (addend === null ? 0 : beta * added[addend === "row" ? x : i]!);
+        for (let q = 0; q < deep; q++)
+          sum += a[z * rows * deep + (transA ? q * rows + y : y * deep + q)]! * b[z * deep * columns + (transB ? x * deep + q : q * columns + x)]!; // prettier-ignore
+        const total = alpha * sum + (bias === null ? 0 : beta * added[bias === "row" ? x : i]!) + (hasAddend ? residual[i]! : 0);
+        if (reluGradient === "where above 0") return mask[i]! > 0 ? total : 0;
+        if (reluGradient === "unless at most 0") return mask[i]! <= 0 ? 0 : total;
         return total < 0 ? slope * total : total;
       });
+      const lead = isBatched ? [count] : [];
       const buffers = {
-        a: { shape: transA ? [deep, rows] : [rows, deep], values: a },
-        b: { shape: transB ? [columns, deep] : [deep, columns], values: b },
-        ...(addend === null ? {} : { addend: { shape: addend === "row" ? [columns] : [rows, columns], values: added } }),
-        c: { shape: [rows, columns] },
+        a: { shape: [...lead, ...(transA ? [deep, rows] : [rows, deep])], values: a },
+        b: { shape: [...lead, ...(transB ? [columns, deep] : [deep, columns])], values: b },
+        ...(bias === null ? {} : { bias: { shape: bias === "row" ? [columns] : [rows, columns], values: added } }),
+        ...(hasAddend ? { addend: { shape: [...lead, rows, columns], values: residual } } : {}),
+        ...(reluGradient === null ? {} : { mask: { shape: [...lead, rows, columns], values: mask } }),
+        c: { shape: [...lead, rows, columns] },
       };
-      expectClose(launch(gemm(TILES.smallInTwo, isWhole, form), buffers, { alpha, beta }).c!, expected);
+      const params = { ...(scales ? { alpha, beta } : {}), ...(isBatched ? { strideA: rows * deep, strideB: deep * columns } : {}) };
+      expectClose(launch(gemm(TILES.smallInTwo, isWhole, form), buffers, params).c!, expected);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** What follows a convolution's sums in the launch that writes them: y = activation(norm(sum + bias) + addend), or that of relu's gradient. */
+/** What follows the sums of a convolution or a GEMM in the launch that writes them: y = activation(norm(sum + bias) + addend), or that of relu's gradient. */
 import type { Activation } from "../../graph/graph.ts";
 import { keyOf } from "../../graph/key.ts";
 import type { BufferElements } from "../language.ts";
@@ -6,7 +6,7 @@ import type { Float, Uint } from "../numbers.ts";
 import { activationCode } from "../operations/activations.ts";
 import type { Constants } from "../operations/code.ts";
 
-/** The epilogue of a convolution. */
+/** The epilogue of a launch. A GEMM's has neither bias nor batch norm: what it adds to its products comes before. */
 export interface EpilogueForm {
   /** A number for each channel of the result. */
   readonly hasBias: boolean;

@@ -1,0 +1,95 @@
+/** A launch with an epilogue as a node of a graph: what it can take of the nodes that follow, and its shader and inputs then. */
+import { packedBytes } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
+import { MAX_BUFFERS } from "../dxbc/emit.ts";
+import { activationCode } from "../operations/activations.ts";
+import { NORM_BUFFERS, type EpilogueForm } from "./epilogue.ts";
+import { callOf, type Kernel } from "./kernel.ts";
+
+/** By the names of the kernel's buffers, in its order. */
+export type Inputs = { readonly [name: string]: Expr };
+
+/** The result of a launch. */
+export interface Result {
+  readonly dtype: "float32" | "float16";
+  readonly sizes: readonly number[];
+}
+
+/** What a launch takes into its epilogue: what has numbers for each channel too, what goes by elements alone, or nothing. */
+export type Takes = "channels" | "elements" | "nothing";
+
+/** The launch that writes a result, and its forms with what follows it. */
+export class EpilogueLaunch {
+  readonly #g: GraphBuilder;
+  readonly #kernelOf: (epilogue: EpilogueForm) => Kernel;
+  readonly #result: Result & { readonly name: string };
+  readonly #params: { readonly [name: string]: number };
+  readonly #takes: Takes;
+
+  constructor(
+    g: GraphBuilder,
+    kernelOf: (epilogue: EpilogueForm) => Kernel,
+    result: Result & { readonly name: string },
+    params: { readonly [name: string]: number },
+    takes: Takes,
+  ) {
+    this.#g = g;
+    this.#kernelOf = kernelOf;
+    this.#result = result;
+    this.#params = params;
+    this.#takes = takes;
+  }
+
+  call(inputs: Inputs, epilogue: EpilogueForm): ShaderCall {
+    const shapes = {
+      ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])),
+      [this.#result.name]: this.#result.sizes,
+    };
+    return callOf(this.#g.capabilities, this.#kernelOf(epilogue), { shapes, params: this.#params });
+  }
+
+  /** What its node's epilogue can still have. */
+  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue"> {
+    const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
+      const made = this.#with(inputs, epilogue, op);
+      if (made === null) return null;
+      const all = Object.values(made.inputs);
+      return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
+    };
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return {};
+    return {
+      withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
+      withEpilogue,
+    };
+  }
+
+  /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
+  #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
+    if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
+    // The readers of a GEMM's result may see it in another shape, with the elements in the same order.
+    const isLike = (x: Expr): boolean => x.dtype === this.#result.dtype && isWhole(x) && sizeOf(x.sizes) === sizeOf(this.#result.sizes);
+    if (op.kind === "reluGradient")
+      return isLike(op.x) ? { inputs: { ...inputs, mask: op.x }, epilogue: { ...epilogue, reluGradient: op.zero } } : null;
+    if (epilogue.hasAddend) return null;
+    if (op.kind === "add") {
+      const { addend } = op;
+      return isLike(addend) ? { inputs: { ...inputs, addend }, epilogue: { ...epilogue, hasAddend: true } } : null;
+    }
+    if (this.#takes === "elements") return null;
+    const { dtype, sizes } = this.#result;
+    const numbers = [op.mean, op.variance, op.gain, op.shift].map((x) => channelsOf(x, dtype, sizes[1]!));
+    if (epilogue.epsilon !== null || numbers.some((x) => x === null)) return null;
+    const named = Object.fromEntries(NORM_BUFFERS.map((name, i) => [name, numbers[i]!]));
+    return { inputs: { ...inputs, ...named }, epilogue: { ...epilogue, epsilon: op.epsilon } };
+  }
+}
+
+/** The numbers of the channels of [1, C, 1, ...] or [N, C, H, ...] that repeats them, as [C]; null: they do not lie so. */
+function channelsOf(x: Expr, dtype: Result["dtype"], channels: number): Expr | null {
+  const isRepeated = x.sizes.every((d, i) => i === 1 || d === 1 || x.strides[i] === 0);
+  if (x.dtype !== dtype || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
+  if (x.value.sizeInBytes !== packedBytes(dtype, [channels]) || (channels > 1 && x.strides[1] !== 1)) return null;
+  return packedExpr(x.value, dtype, [channels]);
+}
