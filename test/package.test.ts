@@ -311,7 +311,7 @@ it("loads the readers of models when they are first used, once for both kinds of
 it.runIf(isWhole)(
   "shows a text for every name in an editor",
   () => {
-    const all = hovers(installed("dist", "bundle", "dxtensor.d.ts"));
+    const all = hovers(installed("dist", "bundle", "dxtensor.d.cts"));
     expect(all.length).toBeGreaterThan(4000);
     expect(all.filter((h) => h.documentation.trim() === "" || /\$\d|_d_exports/.test(h.display)).map((h) => h.name)).toEqual([]);
   },
@@ -325,7 +325,15 @@ it.each([{ lib: ["es2022"] }, { lib: ["es2023", "esnext.disposable"] }, { lib: [
       join(app, "types.ts"),
       `${lib.includes("dom") ? "" : "declare const console: { log(text: string): void };\n"}${program}\nexport const largest: dx.Tensor = dx.tensor([1, 2]).max(0).values;\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
     );
-    writeFileSync(join(app, "required.cts"), `import dx = require("dxtensor");\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n`);
+    writeFileSync(
+      join(app, "required.cts"),
+      `import dx = require("dxtensor");\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\nexport const rankOf = (t: dx.Tensor): number => t.rank;\n`,
+    );
+    // An ES module passes its tensors to a CommonJS one, and adds a member to the class of both.
+    writeFileSync(
+      join(app, "both.ts"),
+      `import * as dx from "dxtensor";\nimport { rankOf, sum } from "./required.cjs";\ndeclare module "dxtensor" {\n  interface Tensor {\n    readonly label?: string;\n  }\n}\nexport const both: [number, string | undefined] = [rankOf(dx.tensor([1, 2])), sum.label];\n`,
+    );
     const settings = {
       module: "nodenext",
       target: "es2022",
@@ -335,7 +343,10 @@ it.each([{ lib: ["es2022"] }, { lib: ["es2023", "esnext.disposable"] }, { lib: [
       skipLibCheck: false,
       types: [],
     };
-    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts", "required.cts"] }));
+    writeFileSync(
+      join(app, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: settings, files: ["types.ts", "required.cts", "both.ts"] }),
+    );
     const done = await execa(join(process.cwd(), "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: app, reject: false });
     expect(done.stdout).toBe("");
     expect(done.exitCode).toBe(0);

@@ -1,7 +1,7 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
-// used, thin modules of both kinds over it, and the types in one file for each of the two.
+// used, thin modules of both kinds over it, and the types in one file, which both use.
 import { createHash } from "node:crypto";
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
@@ -295,9 +295,9 @@ export async function bundleTypes(file: string) {
 /** All of the package's code into a folder, with its types. The TypeScript is built. */
 export async function bundlePackage(folder: string) {
   cpSync(at("dist", "bundle"), folder, { recursive: true });
-  const types = join(folder, "dxtensor.d.ts");
-  await bundleTypes(types);
-  copyFileSync(types, join(folder, "dxtensor.d.cts"));
+  await bundleTypes(join(folder, "dxtensor.d.cts"));
+  // One copy: types of both module systems are the same ones.
+  writeFileSync(join(folder, "dxtensor.d.ts"), 'export * from "./dxtensor.cjs";\n');
   for (const { name } of entries) {
     await bundleEntryTypes(name, join(folder, `${name}.d.ts`));
     const text = readFileSync(join(folder, `${name}.d.ts`), "utf8");
