@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
 
-type Name = "adam" | "adamW" | "lamb" | "sparseAdam" | "adafactor" | "adam8bit" | "nadam";
+type Name = "adam" | "lamb" | "sparseAdam" | "adafactor" | "adam8bit" | "nadam";
 
 /** Launches of the update of two linear layers: the counters of all parameters share some. */
-const MOST: { readonly [K in Name]: number } = { adam: 2, adamW: 2, nadam: 2, lamb: 10, sparseAdam: 8, adafactor: 14, adam8bit: 6 };
+const MOST: { readonly [K in Name]: number } = { adam: 2, nadam: 2, lamb: 10, sparseAdam: 8, adafactor: 14, adam8bit: 6 };
 
 eachDevice("the update of two linear layers in few launches", (device) => {
   it.each(Object.entries(MOST))("%s", (name, most) => {

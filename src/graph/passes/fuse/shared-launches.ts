@@ -1,7 +1,7 @@
 /** Regions that do not depend on each other, as one launch: groups of threads of each, one behind the other. */
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
-import type { Value } from "../../graph.ts";
-import type { Grouped } from "./clusters.ts";
+import type { GraphNode, Value } from "../../graph.ts";
+import { isSmallReduction, type Grouped } from "./clusters.ts";
 import type { Form } from "./region-form.ts";
 import { groupsOf, threadsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
@@ -31,9 +31,30 @@ function stepsOf(all: readonly Grouped[], facts: Facts): number[] {
   });
 }
 
+/** Whether it only reduces a little for what is no region, such as the gradient of a bias for the optimizer: then it may as well wait for others like it. */
+function isLate({ nodes, region }: Grouped, facts: Facts, groups: ReadonlyMap<GraphNode, number>, all: readonly Grouped[]): boolean {
+  if (region === null || region.rows === null || !nodes.every((node) => isSmallReduction(node))) return false;
+  return nodes.every((node) => {
+    const { value } = node.outputs[0]!;
+    const readers = facts.readers.get(value) ?? [];
+    return readers.length > 0 && !facts.results.has(value) && readers.every((reader) => formIn(all[groups.get(reader)!]!) === null);
+  });
+}
+
+/** The step at which each is launched: what is late, at the last one before what reads it. */
+function launchSteps(all: readonly Grouped[], facts: Facts): number[] {
+  const steps = stepsOf(all, facts);
+  const groups = new Map(all.flatMap(({ nodes }, i) => nodes.map((node) => [node, i] as const)));
+  return all.map((grouped, i) => {
+    if (!isLate(grouped, facts, groups, all)) return steps[i]!;
+    const readers = grouped.nodes.flatMap((node) => facts.readers.get(node.outputs[0]!.value)!);
+    return Math.min(...readers.map((reader) => steps[groups.get(reader)!]!)) - 1;
+  });
+}
+
 /** Regions that are launched together, by the first of them; what is no region, and large ones, alone. */
 export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
-  const steps = stepsOf(all, facts);
+  const steps = launchSteps(all, facts);
   const launches: Grouped[][] = [];
   const open = new Map<string, Grouped[]>();
   all.forEach((grouped, i) => {

@@ -36,3 +36,23 @@ it("launches the updates of states together that nobody else reads, each in plac
   const pairs = inPlace.map(([i, o]) => [inputs[i]!.value, outputs[o]!.value]);
   expect(pairs).toEqual(graph.state.map(({ buffer, value }) => [buffer, value.value]));
 });
+
+it("lets small reductions for other operators wait for each other, but not for what reads them", () => {
+  const built = build();
+  const { g, graph, input } = built;
+  const x = input(1, 1, 32, 32);
+  const product = (a: typeof x): typeof x => g.gemm(a, x, { output: { sizes: [1, 1, 32, 32] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
+  const columns = (a: typeof x): typeof x =>
+    g.reduce(a, { function: "SUM", output: { sizes: [1, 1, 1, 32], dtype: "float32" }, axes: [2] });
+  const [first, second] = [product(x), product(product(x))];
+  const sums = [columns(first), columns(second)].map((sum) => g.reshape(sum, [32]));
+  graph.outputs = [g.join(sums, { output: { sizes: [64] }, axis: 0 })];
+  const result = fused(built);
+  expect(operators(result)).toEqual(["GEMM", "GEMM", "GEMM", "SHADER", "JOIN"]);
+  const early = build();
+  const y = early.input(1, 1, 32, 32);
+  const sum = early.g.reduce(y, { function: "SUM", output: { sizes: [1, 1, 1, 32], dtype: "float32" }, axes: [2] });
+  const scaled = early.g.gemm(early.g.expand(sum, [1, 1, 32, 32]), y, { output: { sizes: [1, 1, 32, 32] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
+  early.graph.outputs = [early.g.reduce(scaled, { function: "SUM", output: { sizes: [1, 1, 1, 32], dtype: "float32" }, axes: [2] })];
+  expect(operators(fused(early))).toEqual(["SHADER", "GEMM", "SHADER"]);
+});
