@@ -103,5 +103,5 @@ export async function load(source: FilePath | Uint8Array, options: OnnxOptions =
   const path = pathOf("onnx.load", "source", source, "a path, a file: URL or a Uint8Array");
   const bytes = await readWhole("onnx.load", path, MAX_BYTES);
   const real = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]).catch(() => null);
-  return modelFrom(bytes, own, real === null ? null : externalData(real));
+  return modelFrom(bytes, own, real === null ? null : externalData(real), path);
 }

@@ -4,6 +4,7 @@ import { FormatError, ValueError } from "../core/errors.ts";
 import { requireDevice } from "../runtime/devices.ts";
 import { MAX_ITERATIONS, requireFinite } from "./format/limits.ts";
 import { domainOf } from "./format/operator-keys.ts";
+import { otherFormatOf } from "./format/other-formats.ts";
 import { readModel, type GraphMessage, type ModelMessage } from "./format/proto.ts";
 import type { External } from "./format/tensor-message.ts";
 import { STRING, type Constant, type Value } from "./format/value.ts";
@@ -59,8 +60,10 @@ function initialize(graph: GraphMessage): void {
   for (const node of rest) graph.nodes.push(node);
 }
 
-/** A model from a file's bytes. external: finds the data that lie in other files. */
-export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
+/** A model from a file's bytes. external: finds the data that lie in other files. source: what errors call the bytes of another format. */
+export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null, source = "file"): OnnxModel {
+  const other = otherFormatOf(bytes);
+  if (other !== null) throw new FormatError("onnx.load", source, "an ONNX file", other.name, other.hint);
   // Text cannot be decoded from shared memory.
   return modelOf(readModel(bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes)), options, external);
 }
