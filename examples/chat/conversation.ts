@@ -1,4 +1,5 @@
 /** A conversation with a language model: its messages, and answers piece by piece. */
+import { stat } from "node:fs/promises";
 import * as dx from "dxtensor";
 import { loadTokenizer, type ChatMessage, type Tokenizer } from "dxtensor/text";
 import { ExampleError, saying } from "../shared/command.ts";
@@ -26,6 +27,10 @@ export class Speaker implements Disposable {
 
   static async load(model: string, tokenizer: string | undefined, drawing: Drawing, device: dx.Device): Promise<Speaker> {
     const isGguf = model.endsWith(".gguf");
+    if (!isGguf && (await stat(model).catch(() => null))?.isDirectory() !== true)
+      throw new ExampleError(
+        `--model takes a GGUF file or a folder with config.json, safetensors and tokenizer.json; ${model} is neither.`,
+      );
     const words = tokenizer ?? (isGguf ? model : `${model}/tokenizer.json`);
     const own = await saying(`The tokenizer ${words} can't be read`, loadTokenizer(words));
     if (own.chatTemplate === null)

@@ -51,6 +51,10 @@ interface Tokens {
 async function modelOf(options: Options): Promise<{ model: dx.models.Llama | dx.models.Gpt2; tokens: Tokens; isOwn: boolean }> {
   if (options.model === undefined) return { model: await smallDecoder(), tokens: bytes, isOwn: true };
   const isFolder = (await stat(options.model).catch(() => null))?.isDirectory() === true;
+  if (!isFolder && !options.model.endsWith(".gguf"))
+    throw new ExampleError(
+      `--model takes a GGUF file or a folder with config.json, safetensors and tokenizer.json; ${options.model} is neither.`,
+    );
   const file = options.tokenizer ?? (isFolder ? join(options.model, "tokenizer.json") : options.model);
   const tokenizer = await saying("The tokenizer can't be read", loadTokenizer(file));
   const model = await saying("The model can't be read", dx.models.fromPretrained(options.model));

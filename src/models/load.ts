@@ -39,6 +39,10 @@ export async function loadModel<F extends ModelFamily>(
 ): Promise<ModelFamilies[F]> {
   const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
   if (!isFolder && /\.(?:safetensors|safetensors\.index\.json|pth|pt|bin)$/.test(path)) return fromFile(operation, path, options);
+  if (!isFolder && path.endsWith(".onnx")) {
+    const expected = "a folder with config.json, a GGUF file, or weights (.safetensors, .pth, .pt, .bin)";
+    throw new FormatError(operation, path, expected, "an ONNX file", "dx.io.onnx.load() runs it.");
+  }
   return isFolder ? fromFolder(operation, path, options) : fromGguf(operation, path, options);
 }
 

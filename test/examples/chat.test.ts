@@ -120,8 +120,9 @@ it("names what is wrong", async () => {
   const plain = join(folder, "plain.gguf");
   await writeModel(plain, null);
   const asked = (...args: string[]) => raw("chat", ["--device", "cpu", ...args]);
-  const [untrained, lost, none] = await Promise.all([asked("--model", plain, "--ask", "a"), asked("--model", join(folder, "lost.gguf"), "--ask", "a"), asked()]); // prettier-ignore
+  const [untrained, lost, other, none] = await Promise.all([asked("--model", plain, "--ask", "a"), asked("--model", join(folder, "lost.gguf"), "--ask", "a"), asked("--model", "a.onnx", "--ask", "a"), asked()]); // prettier-ignore
   expect([untrained.exitCode, untrained.stderr]).toEqual([1, expect.stringContaining("plain.gguf has no template for conversations")]);
   expect([lost.exitCode, lost.stderr]).toEqual([1, expect.stringContaining("lost.gguf can't be read")]);
+  expect([other.exitCode, other.stderr]).toEqual([1, expect.stringContaining("--model takes a GGUF file or a folder")]);
   expect(none.exitCode).toBe(2);
 });

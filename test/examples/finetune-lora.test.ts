@@ -45,6 +45,10 @@ it("adapters learn the text, and are the same when they are read again", async (
 
 it.each([
   [["--model", "model.gguf"], /The tokenizer can't be read: .*model\.gguf/],
+  [
+    ["--model", "model.onnx"],
+    "--model takes a GGUF file or a folder with config.json, safetensors and tokenizer.json; model.onnx is neither.",
+  ],
   [["--text", "nowhere.txt"], "The text can't be read: ENOENT: no such file or directory, open 'nowhere.txt'"],
   [["--window", "100000"], /must have more than 100000 tokens; it has \d+\.$/],
 ])("%s is refused in words", async (args, message) => {

@@ -106,6 +106,7 @@ it("errors name what a folder lacks", async () => {
   );
   await expect(dx.models.fromPretrained(join(folder, "none"))).rejects.toThrow(dx.FormatError);
   await expect(dx.models.fromPretrained(join(folder, "config.json"))).rejects.toThrow(dx.FormatError);
+  await expect(dx.models.fromPretrained(join(folder, "model.onnx"))).rejects.toThrow("received an ONNX file. dx.io.onnx.load() runs it.");
   const other = await mkdtemp(join(folder, "other-"));
   await writeFile(join(other, "config.json"), JSON.stringify(config));
   await dx.io.safetensors.save(join(other, "model.safetensors"), { "model.norm.weight": dx.ones([32], { device: "cpu" }) });
