@@ -49,6 +49,16 @@ void SetOutput(Options& options, char* data, size_t elements, size_t element_siz
 }
 
 template <typename Options>
+void SetInput(Options& options, char* data, size_t elements, size_t element_size) {
+  switch (element_size) {
+    case 8: return options.template setInput<uint64_t>(reinterpret_cast<uint64_t*>(data), elements);
+    case 4: return options.template setInput<uint32_t>(reinterpret_cast<uint32_t*>(data), elements);
+    case 2: return options.template setInput<uint16_t>(reinterpret_cast<uint16_t*>(data), elements);
+    default: return options.template setInput<uint8_t>(reinterpret_cast<uint8_t*>(data), elements);
+  }
+}
+
+template <typename Options>
 void Prepare(Options& options, const Work& work) {
   options.setTag(work.tag);
   options.setTimeout(work.timeout);
@@ -171,12 +181,16 @@ void GlooGroup::Compare(Work& work) {
 }
 
 void GlooGroup::AllReduce(Work& work) {
+  // The ranks' messages do not depend on whether a rank's input is its output.
   if (context_->size == 2 && work.output_size <= kMaxExchanged) return ExchangeAndReduce(context_, work, context_->scratch());
   const size_t element_size = SizeOf(work.dtype);
   const size_t elements = work.output_size / element_size;
   const auto part = [&](const std::shared_ptr<Context>& context, size_t begin, size_t end) {
+    if (context->size == 2) return ReduceHalves(context, work, begin, end, context->scratch());
     gloo::AllreduceOptions options(context);
     char* data = work.output + begin * element_size;
+    // Gloo copies parts of the input just before it sends or sums them.
+    if (work.input != work.output) SetInput(options, work.input + begin * element_size, end - begin, element_size);
     SetOutput(options, data, end - begin, element_size);
     options.setReduceFunction(ReduceFor(work.dtype, work.reduction));
     Prepare(options, work);

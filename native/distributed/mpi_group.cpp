@@ -243,6 +243,8 @@ int MpiGroup::Call(Work& work, MpiRequest* request) {
   if (!is_transfer && work.input_size == 0 && work.output_size == 0) return mpi.barrier(comm_, request);
   switch (work.kind) {
     case Kind::kAllReduce:
+      // The shims reduce in place.
+      if (work.input != work.output) std::memcpy(work.output, work.input, work.output_size);
       return mpi.all_reduce(work.output, CountOf(work.output_size, element_size), unit, dtype, reduction, comm_, request);
     case Kind::kReduce:
       return mpi.reduce(work.output, CountOf(work.output_size, element_size), unit, dtype, reduction, work.root, work.root == rank_ ? 1 : 0,

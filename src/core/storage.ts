@@ -42,6 +42,8 @@ export class Storage {
   /** Its number in the order of making; -1 for those that are shared on purpose. */
   birth = Storage.made++;
   #writes: { readonly version: number; readonly start: number; readonly end: number }[] | null = null;
+  /** Who has the buffer; see lend(). */
+  #lent: Storage | null = null;
   /** What the running trace knows of it. */
   trace: object | null = null;
 
@@ -80,7 +82,9 @@ export class Storage {
   }
 
   release(): void {
-    if (--this.refs > 0 || this.handle === 0) return;
+    if (--this.refs > 0) return;
+    if (this.#lent !== null) this.#setHandle(0);
+    if (this.handle === 0) return;
     const handle = this.handle;
     this.handle = 0;
     releaseHandle(handle);
@@ -124,6 +128,45 @@ export class Storage {
     old.owner = this.owner ?? this;
     this.handle = 0;
     return old;
+  }
+
+  /**
+   * The buffer as a storage of its own, for somebody who reads it until takeBack(). As soon as this storage's handle is asked for meanwhile, copyOf makes a
+   * copy that it takes: what is done with its tensors is done with that.
+   */
+  lend(copyOf: (lent: Storage) => Storage): Storage {
+    const lent = this.split();
+    // Code that caches handles asks again.
+    Storage.repoints++;
+    this.#lent = lent;
+    Object.defineProperty(this, "handle", {
+      configurable: true,
+      enumerable: true,
+      get: (): Handle => {
+        const copy = copyOf(lent);
+        this.#setHandle(copy.handle);
+        this.owner = copy;
+        copy.handle = 0;
+        return this.handle;
+      },
+      set: (handle: Handle) => {
+        this.#setHandle(handle);
+      },
+    });
+    return lent;
+  }
+
+  /** Nobody reads the buffer any more: it is this storage's again, unless this has another one by now, or is freed. */
+  takeBack(lent: Storage): void {
+    if (this.#lent !== lent) return;
+    this.#setHandle(lent.handle);
+    this.owner = lent.owner === this ? null : lent.owner;
+    lent.handle = 0;
+  }
+
+  #setHandle(handle: Handle): void {
+    this.#lent = null;
+    Object.defineProperty(this, "handle", { configurable: true, enumerable: true, writable: true, value: handle });
   }
 
   /** Another buffer replaces this one's, which is freed. `owner`: the object that the addon knows as its owner. */

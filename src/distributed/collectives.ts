@@ -121,10 +121,11 @@ export function allReduce(tensor: Tensor, { op = "sum", group: chosen }: Reducti
   requireReduction("allReduce", op, tensor.dtype);
   requireReadable("allReduce", tensor);
   return start(group, "allReduce", () => {
-    const memory = EngineMemory.of("allReduce", tensor);
+    const input = EngineMemory.borrowed("allReduce", tensor);
+    const output = input.isBorrowed ? EngineMemory.empty("allReduce", tensor) : input;
     const what = described("allReduce", op, tensor.dtype, tensor.shape);
     const call = { kind: "allReduce", what, dtype: tensor.dtype, reduction: op } as const;
-    return { call, input: memory, output: memory, finish: () => memory.writtenTo(tensor) };
+    return { call, input, output, finish: () => output.writtenTo(tensor) };
   });
 }
 

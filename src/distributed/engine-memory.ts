@@ -5,7 +5,7 @@ import { DTYPES, type DType } from "../core/dtype.ts";
 import { fromNative } from "../core/errors.ts";
 import { outsideScopes, scope } from "../core/scope.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
-import { internDesc } from "../core/storage.ts";
+import { internDesc, type Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { assign } from "../dispatch/dispatch.ts";
 import { clone } from "../ops/data/state.ts";
@@ -30,8 +30,14 @@ export interface Like {
 /** @internal */
 export const sizeInBytesOf = ({ dtype, shape }: Omit<Like, "device">): number => sizeOf(shape) * DTYPES[dtype].sizeInBytes;
 
+/** A smaller tensor is copied as fast as it is lent. How engines compute does not depend on it: the ranks' tensors may have different layouts. */
+const MIN_BORROWED = 2 ** 20;
+
 /** Runs fn without gradients. Its result belongs to no scope; what else it makes is freed. */
 const apart = <T>(fn: () => T): T => outsideScopes(() => scope(() => noGrad(fn)));
+
+/** Whether the host can use the device's memory. */
+const isUsedInPlace = ({ binding, capabilities }: NativeDevice): boolean => binding.lend !== undefined && capabilities.fusesGraphs;
 
 /**
  * @internal Memory of a device that no tensor of a user shows: packed, and alone in its storage. The engine uses its bytes from bytes() or bytesNow() on,
@@ -49,6 +55,8 @@ export class EngineMemory {
   #address: number | null = null;
   /** The copy in the host's memory. */
   #copy: Uint8Array | null = null;
+  /** The tensor's storage is this one's buffer, lent. */
+  #lender: Storage | null = null;
   /** Memory for such copies: to make new pages takes longer than to copy. */
   #kept: Uint8Array | null = null;
 
@@ -84,6 +92,35 @@ export class EngineMemory {
       memory.#native.binding.copy(x.storage.handle, x.offset * sizeInBytes, handle, 0, memory.#sizeInBytes);
     });
     return memory;
+  }
+
+  /**
+   * Of a tensor's elements as they are now, which the engine only reads, until read(): those of the tensor itself where it fills its storage and the host
+   * can use the device's memory. The tensor then takes a copy as soon as anything is done with it.
+   */
+  static borrowed(operation: string, x: Tensor): EngineMemory {
+    requireElements(operation, x);
+    requireReal(operation, [x]);
+    const { storage, desc } = x;
+    const native = nativeDevice(x.device, operation);
+    const isShared = storage.birth === -1;
+    if (desc.sizeInBytes < MIN_BORROWED || !x.coversStorage || isShared || !isUsedInPlace(native)) return EngineMemory.of(operation, x);
+    const lent = storage.lend(({ handle }) => {
+      const copy = allocate(native, storage.contentInBytes, operation);
+      withMemory(operation, () => native.binding.copy(handle, 0, copy.handle, 0, copy.sizeInBytes));
+      return copy;
+    });
+    const memory = new EngineMemory(
+      operation,
+      outsideScopes(() => new Tensor(lent, desc)),
+    );
+    memory.#lender = storage;
+    return memory;
+  }
+
+  /** Whether it is another tensor's, which the engine must not write. */
+  get isBorrowed(): boolean {
+    return this.#lender !== null;
   }
 
   /** A packed tensor that starts its storage, itself: bytesNow() and returned() may follow each other many times. */
@@ -123,15 +160,11 @@ export class EngineMemory {
     return { address: this.#address, sizeInBytes: this.#sizeInBytes };
   }
 
-  get #isLent(): boolean {
-    return this.#native.binding.lend !== undefined && this.#native.capabilities.fusesGraphs;
-  }
-
   /** The bytes. isRead: the engine reads them before it writes them. */
   async bytes(isRead: boolean): Promise<EngineBytes> {
     const { handle } = this.#tensor.storage;
     if (handle === 0) return new Uint8Array(0);
-    if (this.#isLent) {
+    if (isUsedInPlace(this.#native)) {
       try {
         await this.#native.binding.synchronize(this.#native.id);
       } catch (error) {
@@ -149,7 +182,7 @@ export class EngineMemory {
   bytesNow(isRead: boolean, made: { readonly recording: number; readonly part: number } | null = null): EngineBytes {
     const { handle } = this.#tensor.storage;
     if (handle === 0) return new Uint8Array(0);
-    if (this.#isLent) {
+    if (isUsedInPlace(this.#native)) {
       withMemory(this.#operation, () => this.#native.binding.synchronizeSync(this.#native.id));
       const lent = this.#lend();
       if (lent !== null) return lent;
@@ -187,6 +220,8 @@ export class EngineMemory {
   /** The engine is done, and has written nothing. */
   read(): void {
     this.#giveBack();
+    this.#lender?.takeBack(this.#tensor.storage);
+    this.#lender = null;
     if (this.#isOwn) this.#tensor.dispose();
   }
 

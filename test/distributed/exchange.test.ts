@@ -1,4 +1,4 @@
-/** All-reduces of two ranks over Gloo, which exchange up to 1 MiB at once: `npm run distributed`. */
+/** All-reduces of two ranks over Gloo, which exchange up to 1 MiB at once, and reduce one half each of more: `npm run distributed`. */
 import { describe, expect, it } from "vitest";
 import { hasEngine, runRanks } from "./ranks.ts";
 
@@ -48,6 +48,35 @@ await d.destroyProcessGroup();`,
     }
   });
 
+  it("halves of equal and of other numbers of messages, in place and from an input of its own", { timeout: 60_000 }, async () => {
+    const ends = await runRanks(
+      2,
+      `${values}
+await init({ timeoutMs: 60_000 });
+const piece = 2 ** 18;
+// Elements of float32: the halves have one message, four, or five and six; one rank's tensor is a view, the other's is lent.
+for (const [k, n] of [piece + 1, 2 * piece, 2 * piece + 1, 8 * piece - 1, 8 * piece, 8 * piece + 1, 10 * piece + 1].entries()) {
+  const isView = (k + rank) % 2 === 1;
+  const whole = dx.tensor(Float32Array.from({ length: n + 3 * isView }, (_, i) => at(rank, i - 3 * isView)));
+  const x = isView ? whole.narrow(0, 3, n) : whole;
+  const work = d.allReduce(x, { op: k % 2 === 0 ? "mean" : "sum" });
+  if (k > 4) x.fill_(-1);
+  const y = await (await work).data();
+  const parts = k % 2 === 0 ? 2 : 1;
+  let wrong = 0;
+  for (let i = 0; i < n; i++) if (y[i] !== (at(0, i) + at(1, i)) / parts) wrong++;
+  tell([n, wrong]);
+  whole.dispose();
+}
+await d.destroyProcessGroup();`,
+    );
+    for (const { status, stderr, told } of ends) {
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(told).toHaveLength(7);
+      expect((told as [number, number][]).filter(([, wrong]) => wrong !== 0)).toEqual([]);
+    }
+  });
+
   it("200 sums in flight in two groups, with broadcasts between them", { timeout: 60_000 }, async () => {
     const ends = await runRanks(
       2,
@@ -76,10 +105,13 @@ await d.destroyProcessGroup();`,
     for (const { status, stderr, told } of ends) expect([status, stderr, ...told]).toEqual([0, "", [230, 0]]);
   });
 
-  it.each([4, 262_144])("a rank that ends among sums of %i elements: the other names it, and ends", { timeout: 60_000 }, async (n) => {
-    const ends = await runRanks(
-      2,
-      `await init();
+  it.each([4, 262_144, 4_000_000])(
+    "a rank that ends among sums of %i elements: the other names it, and ends",
+    { timeout: 60_000 },
+    async (n) => {
+      const ends = await runRanks(
+        2,
+        `await init();
 let start;
 tell(await error(async () => {
   for (let i = 0; ; i++) {
@@ -92,14 +124,15 @@ tell(await error(async () => {
 tell(performance.now() - start);
 tell(await error(() => d.allReduce(dx.ones([1]))));
 await d.destroyProcessGroup();`,
-    );
-    const { status, stderr, told } = ends[0]!;
-    expect([status, stderr, ends[1]!.signal]).toEqual([0, "", "SIGKILL"]);
-    const [first, ms, next] = told as [Record<string, unknown>, number, Record<string, unknown>];
-    expect(first).toMatchObject({ name: "DistributedError", reason: "connection", rank: 0, peer: 1 });
-    expect(ms).toBeLessThan(10_000);
-    expect(next).toMatchObject({ name: "DistributedError", reason: "connection" });
-  });
+      );
+      const { status, stderr, told } = ends[0]!;
+      expect([status, stderr, ends[1]!.signal]).toEqual([0, "", "SIGKILL"]);
+      const [first, ms, next] = told as [Record<string, unknown>, number, Record<string, unknown>];
+      expect(first).toMatchObject({ name: "DistributedError", reason: "connection", rank: 0, peer: 1 });
+      expect(ms).toBeLessThan(10_000);
+      expect(next).toMatchObject({ name: "DistributedError", reason: "connection" });
+    },
+  );
 
   it("ranks that disagree about sizes around the limit end by an error, and not the process", { timeout: 60_000 }, async () => {
     const call = "d.allReduce(dx.ones([262_144 + rank * by]))";
