@@ -68,7 +68,9 @@ function integer(option: string, value: number | undefined, variable: string, mi
       option,
       `given, since the environment variable ${variable} is not set`,
       undefined,
-      "npx dxtensor launch -n 2 train.js sets it.",
+      launchedRank(process.env)?.launcher === "srun"
+        ? "srun --mpi=pmix starts ranks of MPI. For Gloo, export MASTER_ADDR and MASTER_PORT, or let srun start npx dxtensor launch."
+        : "npx dxtensor launch -n 2 train.js sets it.",
     );
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < min) throw new ValueError("environment", variable, `an integer of at least ${min}`, text);

@@ -129,6 +129,9 @@ await d.destroyProcessGroup();`,
     expect(late[1]!.told[0]).toMatchObject({ name: "DistributedError", reason: "connection", peer: 0 });
     const alone = await runRanks(1, "tell(await error(() => init({ worldSize: 2, timeoutMs: 300 })));");
     expect(alone[0]!.told[0]).toMatchObject({ name: "DistributedError", reason: "rendezvous", rank: 0 });
+    const env = { RANK: "", WORLD_SIZE: "", MASTER_ADDR: "", MASTER_PORT: "", SLURM_PROCID: "0", SLURM_STEP_NUM_TASKS: "2" };
+    const slurm = await runRanks(1, "tell(await error(() => init()));", { env });
+    expect(slurm[0]!.told[0]).toMatchObject({ name: "ValueError", message: expect.stringContaining("srun --mpi=pmix") });
   });
 
   it("rank 0, which serves the store, waits for slow ranks before it returns: its next call may block", { timeout: 60_000 }, async () => {
