@@ -149,6 +149,21 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     }
   });
 
+  it("adds what is transposed, a view's part or repeated after a product", () => {
+    const [x, w, square, row] = [of([32, 32], 1), of([32, 32], 2), of([64, 32], 3), of([32], 4)];
+    for (const added of [
+      square.narrow(0, 0, 32).transpose(0, 1),
+      square.narrow(0, 7, 32),
+      row.expand(32, 32),
+      row.reshape(32, 1).expand(32, 32),
+    ]) {
+      const layer = (input: dx.Tensor): dx.Tensor => dx.relu(dx.matmul(input, w).add(added));
+      const compiled = dx.compile(layer, { regions: "none", fuse: "off" });
+      for (let i = 0; i < 3; i++) expect(compiled(x).allcloseSync(layer(x), { rtol: 1e-4, atol: 1e-4 })).toBe(true);
+      compiled.dispose();
+    }
+  });
+
   it("computes relu's gradient in the launch of the product's gradient, NaN as DirectML; halves stay apart", () => {
     const [w, v] = [of([32, 32], 2), of([32, 32], 3)];
     const step = (input: dx.Tensor): dx.Tensor => {

@@ -20,6 +20,21 @@ it("remembers the geometry of shapes and options, and no other's", () => {
   expect(of(x.to("float16"), w, { stride: [2, 1], padding: 1 })).toBeNull();
 });
 
+it("tells calls apart that differ in one option, in the weight or in the bias", () => {
+  const [x, w, bias] = [dx.ones([1, 4, 9, 9]), dx.ones([4, 2, 3, 3]), dx.ones([4])];
+  const options = { stride: 1, padding: 0, dilation: 1, groups: 2 };
+  expect(dx.conv2d(x, w, bias, options).shape).toEqual([1, 4, 7, 7]);
+  for (const [other, shape] of [
+    [{ stride: 2 }, [1, 4, 4, 4]],
+    [{ padding: 1 }, [1, 4, 9, 9]],
+    [{ dilation: 2 }, [1, 4, 5, 5]],
+  ] as const)
+    expect(dx.conv2d(x, w, bias, { ...options, ...other }).shape).toEqual(shape);
+  expect(() => dx.conv2d(x, w, bias, { ...options, groups: 4 })).toThrow(dx.ShapeError);
+  expect(() => dx.conv2d(x, w, dx.ones([3]), options)).toThrow(/bias/);
+  expect(dx.conv2d(x, dx.ones([4, 2, 5, 5]), bias, options).shape).toEqual([1, 4, 5, 5]);
+});
+
 it("lets nobody change what it gives", () => {
   const [x, w] = [dx.ones([1, 2, 7, 7]), dx.ones([3, 2, 3, 3])];
   dx.conv2d(x, w);
