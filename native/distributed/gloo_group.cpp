@@ -37,25 +37,25 @@ constexpr size_t kMinChannelBytes = 512 * 1024;
 // Two ranks exchange all elements of an all-reduce up to this size: half the messages of Gloo's ring, but twice its additions.
 constexpr size_t kMaxExchanged = 1024 * 1024;
 
-// Gloo knows an element's type by its size alone.
-template <typename Options>
-void SetOutput(Options& options, char* data, size_t elements, size_t element_size) {
+// Gloo knows an element's type by its size alone. Calls fn with data as a pointer to integers of that size.
+template <typename Fn>
+void WithElements(char* data, size_t element_size, Fn fn) {
   switch (element_size) {
-    case 8: return options.template setOutput<uint64_t>(reinterpret_cast<uint64_t*>(data), elements);
-    case 4: return options.template setOutput<uint32_t>(reinterpret_cast<uint32_t*>(data), elements);
-    case 2: return options.template setOutput<uint16_t>(reinterpret_cast<uint16_t*>(data), elements);
-    default: return options.template setOutput<uint8_t>(reinterpret_cast<uint8_t*>(data), elements);
+    case 8: return fn(reinterpret_cast<uint64_t*>(data));
+    case 4: return fn(reinterpret_cast<uint32_t*>(data));
+    case 2: return fn(reinterpret_cast<uint16_t*>(data));
+    default: return fn(reinterpret_cast<uint8_t*>(data));
   }
 }
 
 template <typename Options>
 void SetInput(Options& options, char* data, size_t elements, size_t element_size) {
-  switch (element_size) {
-    case 8: return options.template setInput<uint64_t>(reinterpret_cast<uint64_t*>(data), elements);
-    case 4: return options.template setInput<uint32_t>(reinterpret_cast<uint32_t*>(data), elements);
-    case 2: return options.template setInput<uint16_t>(reinterpret_cast<uint16_t*>(data), elements);
-    default: return options.template setInput<uint8_t>(reinterpret_cast<uint8_t*>(data), elements);
-  }
+  WithElements(data, element_size, [&](auto* typed) { options.setInput(typed, elements); });
+}
+
+template <typename Options>
+void SetOutput(Options& options, char* data, size_t elements, size_t element_size) {
+  WithElements(data, element_size, [&](auto* typed) { options.setOutput(typed, elements); });
 }
 
 template <typename Options>

@@ -481,7 +481,7 @@ export class Run extends LoopRecorder implements Tracer {
     guards: readonly unknown[],
     run: () => T,
   ): T {
-    // A loop's body is traced twice, and what is made in a branch is noted there. What uses a disposed tensor says which operation does.
+    // A loop's body is traced twice, and a branch notes what it makes. The error for a disposed tensor names the operation that uses it.
     if (this.isInLoop || isInBranch()) return run();
     for (const t of tensors) if (t?.isDisposed === true) return run();
     return this.region(owner, tensors, guards, run);

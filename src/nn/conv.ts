@@ -84,11 +84,10 @@ abstract class ConvLayer extends Convolution<ConvLayerOptions> {
   }
 
   protected run(op: (x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvOptions) => Tensor, x: Tensor): Tensor {
-    // What else is among the options is none of the operation's.
+    // The operation ignores the options that are the layer's alone.
     const { paddingMode = "zeros", padding = 0 } = this.options;
     if (paddingMode === "zeros" || padding === "valid") return op(x, this.weight, this.bias, this.options);
-    const { stride, dilation: spread, groups } = this.options;
-    const options = { stride, dilation: spread, groups };
+    const options = { ...this.options, padding: 0 };
     const layer = this.constructor.name;
     const spatial = this.kernelSize.length;
     if (padding === "same" && expandList(layer, "stride", options.stride ?? 1, spatial, 1).some((d) => d !== 1))

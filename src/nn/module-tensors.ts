@@ -17,7 +17,7 @@ import { isUninitialized, moveUninitialized } from "./uninitialized.ts";
 export function clearGradient(p: Tensor, setToNull: boolean): void {
   const t = tracer();
   if (setToNull && t !== null) {
-    // Notes the change, also where there is no gradient.
+    // The setter tells the tracer, also where there is no gradient.
     p.grad = null;
     t.dropGradient(p);
     return;

@@ -96,7 +96,7 @@ abstract class BatchNorm extends Module {
     this.requireShape(x);
     const { training, momentum, epsilon, weight, bias, runningMean, runningVariance, batchesTracked } = this;
     const t = tracer();
-    // Arguments of the function may share memory with others, which is looked at write by write.
+    // Statistics that the traced function takes as arguments may share memory with other arguments: then each write is traced alone.
     if (t === null || batching() !== null || savingHooks() !== null || [runningMean, runningVariance, batchesTracked].some(isTraced))
       return normalized(this, x, weight, bias);
     const tensors = [x, weight, bias, runningMean, runningVariance, batchesTracked];

@@ -98,7 +98,7 @@ export class Session {
         Int32Array.from({ length: batch }, (_, row) => row * count + last),
         { device },
       );
-      // Operations would look for a line of the user's, which the stack no longer has.
+      // Without a label each operation formats a stack to find the caller's line, which is no longer on the stack after an await.
       const result = labelled("at generate()", () => this.#program(wanted, seen)(own, where, rows));
       for (const t of [own, where, rows]) t.dispose();
       return result;

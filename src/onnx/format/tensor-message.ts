@@ -90,7 +90,7 @@ function narrowConstant(t: TensorMessage, type: NarrowType, count: number, exter
   return new Constant(type.dtype, t.dims, made(bytes), type);
 }
 
-/** The value of a TensorProto. isLent: whether elements may stay in the file's bytes until they go to the device. */
+/** The value of a TensorProto. isLent: whether the constant may refer to the file's bytes until it is uploaded. */
 export function constantOf(t: TensorMessage, external: External | null = null, isLent = false): Constant | Texts {
   requireShape(`tensor ${t.name}`, t.dims);
   const count = sizeOf(t.dims);

@@ -35,7 +35,7 @@ export class Constant {
   isRead = false;
   #data: TypedArray | null;
   #pieces: Pieces | null;
-  /** Whether the pieces are of memory that a caller may write to later. */
+  /** Whether the pieces refer to memory that the caller owns and may write to after the load. */
   #isLent = false;
   /** Where a model keeps it; null: nowhere yet. */
   #tensor: Tensor | null = null;
@@ -59,7 +59,7 @@ export class Constant {
     );
   }
 
-  /** Floats in bytes that stay as they are until they go to a device. */
+  /** Floats in bytes of the caller's, which nobody changes until they are uploaded. */
   static lent(dtype: DType, shape: Shape, bytes: Uint8Array): Constant {
     const made = new Constant(dtype, shape, (take) => take(0, bytes));
     made.#isLent = true;

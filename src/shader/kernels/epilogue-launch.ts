@@ -1,4 +1,4 @@
-/** A launch with an epilogue as a node of a graph: what it can take of the nodes that follow, and its shader and inputs then. */
+/** A launch with an epilogue as a node of a graph: which of the nodes that follow it can take, and the shader and inputs that it has then. */
 import { packedBytes } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";

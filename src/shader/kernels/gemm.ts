@@ -169,7 +169,7 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
     },
     { step: deep, unroll: false },
   );
-  const end = epilogueOf(s, epilogue)(() => s.u32(0));
+  const applyEpilogue = epilogueOf(s, epilogue)(() => s.u32(0));
   /** What is written of sums: at is the first one's index in c, x its column. */
   const ended = (values: readonly Float[], at: Uint, x: Uint): Float[] => {
     const from = s.buffers["bias"];
@@ -178,7 +178,7 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
       const scaled = scales ? v.mul(s.params.alpha) : v;
       return added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
     });
-    return end(sums, at);
+    return applyEpilogue(sums, at);
   };
   const base = isBatched ? matrix!.mul(m).mul(n) : null;
   /** Writes neighbours of a row of the tile. */

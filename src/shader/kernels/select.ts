@@ -68,7 +68,7 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
   return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs);
 }
 
-type ProductOutput = Output & { readonly dtype: "float32" };
+type GemmOutput = Output & { readonly dtype: "float32" };
 
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
   launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
@@ -264,11 +264,11 @@ export function matmulShader(
   // Only whole tiles have been measured.
   if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], fits ? Math.min(m, n, k) : 0) === null) return null;
   const form = { ...PLAIN, transA, transB, bias: added?.kind ?? null, scales };
-  return product(g, tile, fits, form, inputs, output, { alpha, beta });
+  return gemmLaunch(g, tile, fits, form, inputs, output, { alpha, beta });
 }
 
-/** A product, which takes what follows it into its launch. */
-function product(g: GraphBuilder, tile: Tile, fits: boolean, form: GemmForm, inputs: Inputs, output: ProductOutput, params: Params): Expr {
+/** A GEMM by a shader, whose launch can take an epilogue. */
+function gemmLaunch(g: GraphBuilder, tile: Tile, fits: boolean, form: GemmForm, inputs: Inputs, output: GemmOutput, params: Params): Expr {
   const launch = new EpilogueLaunch(g, (epilogue) => gemm(tile, fits, { ...form, epilogue }), output, params, "elements");
   // The epilogue reads the operands as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
@@ -306,7 +306,7 @@ export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: re
   if (chosen(g, "batchedMatmul", [left.x, right.x, output], fits ? Math.min(m, n, k) : 0) === null) return null;
   const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
   const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
-  const y = product(g, tile, fits, form, { a: left.x, b: right.x }, output, params);
+  const y = gemmLaunch(g, tile, fits, form, { a: left.x, b: right.x }, output, params);
   return g.reinterpret(y, { sizes: [...batch, m, n] });
 }
 

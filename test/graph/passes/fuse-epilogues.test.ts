@@ -134,7 +134,7 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     }
   });
 
-  it("adds a residual and applies the activation in a product's launch, of several matrices too", () => {
+  it("adds a residual and applies the activation in the launch of a GEMM and of a batched one", () => {
     const [x, w, b, residual] = [of([2, 32, 32], 1), of([32, 32], 2), of([32], 3), of([2, 32, 32], 4)];
     const many = of([2, 32, 32], 5);
     for (const layer of [
@@ -149,7 +149,7 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     }
   });
 
-  it("adds what is transposed, a view's part or repeated after a product", () => {
+  it("adds a transposed tensor, a part of a view or an expanded row to a GEMM", () => {
     const [x, w, square, row] = [of([32, 32], 1), of([32, 32], 2), of([64, 32], 3), of([32], 4)];
     for (const added of [
       square.narrow(0, 0, 32).transpose(0, 1),
@@ -164,7 +164,7 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     }
   });
 
-  it("computes relu's gradient in the launch of the product's gradient, NaN as DirectML; halves stay apart", () => {
+  it("computes relu's gradient in the launch of a GEMM's data gradient, with DirectML's NaN; float16 has a launch of its own", () => {
     const [w, v] = [of([32, 32], 2), of([32, 32], 3)];
     const step = (input: dx.Tensor): dx.Tensor => {
       const leaf = w

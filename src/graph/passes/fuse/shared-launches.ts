@@ -31,8 +31,13 @@ function stepsOf(all: readonly Grouped[], facts: Facts): number[] {
   });
 }
 
-/** Whether it only reduces a little for what is no region, such as the gradient of a bias for the optimizer: then it may as well wait for others like it. */
-function isLate({ nodes, region }: Grouped, facts: Facts, groups: ReadonlyMap<GraphNode, number>, all: readonly Grouped[]): boolean {
+/** Whether it consists of small reductions that no region reads, such as the gradient of a bias for the optimizer. It is launched later, together with others. */
+function isLateReduction(
+  { nodes, region }: Grouped,
+  facts: Facts,
+  groups: ReadonlyMap<GraphNode, number>,
+  all: readonly Grouped[],
+): boolean {
   if (region === null || region.rows === null || !nodes.every((node) => isSmallReduction(node))) return false;
   return nodes.every((node) => {
     const { value } = node.outputs[0]!;
@@ -41,12 +46,12 @@ function isLate({ nodes, region }: Grouped, facts: Facts, groups: ReadonlyMap<Gr
   });
 }
 
-/** The step at which each is launched: what is late, at the last one before what reads it. */
+/** The step at which each is launched. A late one is launched at the last step before its first reader. */
 function launchSteps(all: readonly Grouped[], facts: Facts): number[] {
   const steps = stepsOf(all, facts);
   const groups = new Map(all.flatMap(({ nodes }, i) => nodes.map((node) => [node, i] as const)));
   return all.map((grouped, i) => {
-    if (!isLate(grouped, facts, groups, all)) return steps[i]!;
+    if (!isLateReduction(grouped, facts, groups, all)) return steps[i]!;
     const readers = grouped.nodes.flatMap((node) => facts.readers.get(node.outputs[0]!.value)!);
     return Math.min(...readers.map((reader) => steps[groups.get(reader)!]!)) - 1;
   });
@@ -76,7 +81,7 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
   return inOrder(launches, all, facts);
 }
 
-/** Whether it writes a state whose old value others read: if it can be written in place depends on when they do. */
+/** Whether it writes a state whose old value other nodes read: it can be written in place only after they have. */
 function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, readers, results }: Facts): boolean {
   return outputs.some((x) => {
     const buffer = states.get(x.value);
@@ -84,11 +89,11 @@ function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, reader
   });
 }
 
-/** A last thread of fewer elements sees buffers twice, by words too: then there are fewer of them. */
-const seesWords = (form: Form): boolean => form.rows !== null || hasTail(sectionsOf(form));
+/** Whether its shader binds buffers twice, as vectors and as words, for a last thread with fewer elements: then fewer buffers fit. */
+const bindsWords = (form: Form): boolean => form.rows !== null || hasTail(sectionsOf(form));
 
 function fits(list: readonly Grouped[], facts: Facts): boolean {
-  const limit = list.some((grouped) => seesWords(formIn(grouped)!)) ? Math.min(facts.maxBuffers, MAX_BUFFERS) : facts.maxBuffers;
+  const limit = list.some((grouped) => bindsWords(formIn(grouped)!)) ? Math.min(facts.maxBuffers, MAX_BUFFERS) : facts.maxBuffers;
   const sources = new Set(list.flatMap((grouped) => formIn(grouped)!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
   const outputs = list.reduce((n, grouped) => n + formIn(grouped)!.outputs.length, 0);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
