@@ -6,6 +6,9 @@ import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { CASES } from "./networks.ts";
+import type { DirectForm } from "../../dist/shader/kernels/convolution-direct.js";
+import type * as directPlans from "../../dist/shader/kernels/convolution-direct-plan.js";
+import type { DirectWeightForm } from "../../dist/shader/kernels/convolution-direct-weights.js";
 import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthwise.js";
 import type { productSizes as products } from "../../dist/shader/kernels/convolution-gemm.js";
 import type * as plans from "../../dist/shader/kernels/convolution-plan.js";
@@ -24,13 +27,14 @@ const help = `node build/bench/device/convolution.js [OPTIONS]
   --device NAME     device to measure (default: the default device)
   --filter TEXT     only the cases whose name contains TEXT
   --kinds LIST      of forward, inputGradient, weightGradient (default: all)
-  --variants WHICH  "all" tiles and splits, a list of tiles, or what the library would take, "chosen" (default: all)
+  --variants WHICH  "all" tiles and splits, a list of tiles, "direct", or what the library would take, "chosen" (default: all)
   --budget S        begin no variant after so many seconds (default: 110)
   --rounds N        profiles of each variant, of which the fastest counts (default: 5)
   --warm MS         how long products run before the variants of a case are timed (default: 60)
   --dtype NAME      float32 or float16 (default: float32)
   --layout NAME     NCHW or NHWC, of x and dy (default: NCHW)
   --small           small sizes only
+  --few             convolutions of few channels only: those of the networks quickstart and LeNet
   --no-step         leave out the training steps
   --explain         print each dispatch of the training steps
   --json FILE       write the results as JSON
@@ -60,6 +64,9 @@ interface Modules {
   readonly plans: Plans;
   convolutionKernel(form: ConvolutionForm, tile: Tile): Made;
   depthwiseKernel(form: DepthwiseForm): Made;
+  directKernel(form: DirectForm): Made;
+  directWeightKernel(form: DirectWeightForm): Made;
+  readonly directPlans: typeof directPlans;
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
   readonly productSizes: typeof products;
@@ -71,9 +78,21 @@ async function load(): Promise<Modules> {
     (await import(new URL(`../../../dist/shader/kernels/${name}.js`, import.meta.url).href)) as T;
   const { convolutionKernel, productSizes } = await from<Pick<Modules, "convolutionKernel" | "productSizes">>("convolution-gemm");
   const { depthwiseKernel } = await from<Pick<Modules, "depthwiseKernel">>("convolution-depthwise");
+  const { directKernel } = await from<Pick<Modules, "directKernel">>("convolution-direct");
+  const { directWeightKernel } = await from<Pick<Modules, "directWeightKernel">>("convolution-direct-weights");
   const { sumKernel } = await from<Pick<Modules, "sumKernel">>("convolution-sum");
   const { CONVOLUTION_TILES: tiles } = await from<{ CONVOLUTION_TILES: Modules["tiles"] }>("convolution-tiles");
-  return { plans: await from<Plans>("convolution-plan"), convolutionKernel, depthwiseKernel, sumKernel, tiles, productSizes };
+  return {
+    plans: await from<Plans>("convolution-plan"),
+    directPlans: await from<typeof directPlans>("convolution-direct-plan"),
+    convolutionKernel,
+    depthwiseKernel,
+    directKernel,
+    directWeightKernel,
+    sumKernel,
+    tiles,
+    productSizes,
+  };
 }
 
 interface Case {
@@ -81,13 +100,21 @@ interface Case {
   readonly sizes: Omit<Sizes, "kind" | "element" | "layouts">;
 }
 
-/** A square plane and kernel; padded so that stride 1 keeps the size. */
-function caseOf(images: number, channels: number, filters: number, size: number, kernel: number, stride = 1, groups = 1): Case {
-  const padding = kernel >> 1;
+/** A square plane and kernel; by default padded so that stride 1 keeps the size. */
+function caseOf(
+  images: number,
+  channels: number,
+  filters: number,
+  size: number,
+  kernel: number,
+  stride = 1,
+  groups = 1,
+  padding = kernel >> 1,
+): Case {
   const out = Math.floor((size + 2 * padding - kernel) / stride) + 1;
   const both = (n: number): Pair => [n, n];
   const [input, output] = [both(size), both(out)];
-  const name = `${images} x ${channels}, ${size} x ${size}, to ${filters} by ${kernel} x ${kernel}${stride === 1 ? "" : ` / ${stride}`}${groups === 1 ? "" : ", depthwise"}`;
+  const name = `${images} x ${channels}, ${size} x ${size}, to ${filters} by ${kernel} x ${kernel}${stride === 1 ? "" : ` / ${stride}`}${padding === kernel >> 1 ? "" : `, padded ${padding}`}${groups === 1 ? "" : ", depthwise"}`;
   const sizes = { images, groups, channels: channels / groups, filters: filters / groups, input, output, kernel: both(kernel), stride: both(stride), dilation: both(1), padding: both(padding) }; // prettier-ignore
   return { name, sizes };
 }
@@ -122,7 +149,22 @@ const LARGE: readonly Case[] = [
   caseOf(16, 144, 144, 56, 3, 2, 144),
   caseOf(16, 960, 960, 7, 3, 1, 960),
 ];
-const SMALL: readonly Case[] = [caseOf(2, 16, 24, 8, 3), caseOf(2, 8, 8, 8, 3, 2), caseOf(2, 16, 64, 8, 1), caseOf(2, 6, 6, 8, 3, 1, 6)];
+/** Those of the quickstart, of bench/device/networks.ts' LeNet, of LeNet-5, and of RGB images. */
+const FEW: readonly Case[] = [
+  caseOf(64, 1, 8, 28, 5, 1, 1, 0),
+  caseOf(64, 8, 16, 12, 5, 1, 1, 0),
+  caseOf(64, 1, 16, 28, 5),
+  caseOf(64, 6, 16, 14, 5, 1, 1, 0),
+  caseOf(64, 1, 6, 28, 5),
+  caseOf(16, 3, 32, 32, 3),
+];
+const SMALL: readonly Case[] = [
+  caseOf(2, 16, 24, 8, 3),
+  caseOf(2, 8, 8, 8, 3, 2),
+  caseOf(2, 16, 64, 8, 1),
+  caseOf(2, 6, 6, 8, 3, 1, 6),
+  caseOf(2, 1, 8, 12, 5, 1, 1, 0),
+];
 
 interface Row {
   readonly case: string;
@@ -230,9 +272,34 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
       };
     },
   });
+  const { directSplits, directPlan, isForDirect, usualSplit } = m.directPlans;
+  const byDirect = (name: string, split: directPlans.DirectSplit): Variant => ({
+    name,
+    run: () => {
+      const plan = directPlan(c, split);
+      const made = plan.kind === "planes" ? m.directKernel(plan.form) : m.directWeightKernel(plan.form);
+      const parts = plan.kind === "planes" ? 1 : split.split;
+      // Neither is the shape of the result.
+      const shader = shaderOf({ ...made, name: `${made.name} to ${parts} x ${shape.join(" x ")}` }, () => [parts * size], (n) => made.groups(n)); // prettier-ignore
+      return (a, b) => {
+        const { y } = shader(inputs(a, b), plan.params);
+        return parts === 1 ? dx.reshape(y, [...shape]) : total(y, { width: size % 4 === 0 ? 4 : 1, element: c.element }, parts, size, 1);
+      };
+    },
+  });
+  const nameOfSplit = ({ block, split }: directPlans.DirectSplit): string => `direct ${block} / ${split}`;
+  const isSmall = isForDirect(c);
+  const directs = isSmall && (which === "all" || which.split(",").includes("direct")) ? directSplits(c) : [];
+  const direct = directs.map((split) => byDirect(nameOfSplit(split), split));
+  if (isSmall) {
+    const split = usualSplit(c);
+    const usual = byDirect(`chosen: ${nameOfSplit(split)}`, split);
+    if (which !== "all") return [usual, ...direct];
+    direct.unshift(usual);
+  }
   const taken = m.plans.chosenTile(c);
   const nameOf = (tile: Tile): string => Object.entries(m.tiles).find(([, t]) => t === tile)![0];
-  const first = variant(`chosen: ${nameOf(taken.tile)} / ${taken.wished}`);
+  const first = variant(`${isSmall ? "tiles" : "chosen"}: ${nameOf(taken.tile)} / ${taken.wished}`);
   if (which === "chosen") return [first];
   const rows = c.kind === "inputGradient" ? c.channels : c.filters;
   const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
@@ -248,7 +315,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
       variant(`${name} / ${n}`, { tile, wished: n }),
     );
   });
-  return [first, ...all];
+  return [...direct, first, ...all];
 }
 
 /** Of the largest difference from DirectML's result: each of them rounds to its dtype. */
@@ -438,13 +505,14 @@ async function main(): Promise<void> {
     dtype: { type: "string", default: "float32" },
     layout: { type: "string", default: "NCHW" },
     small: { type: "boolean", default: false },
+    few: { type: "boolean", default: false },
     "no-step": { type: "boolean", default: false },
     explain: { type: "boolean", default: false },
   });
   const start = performance.now();
   const device = deviceOf(values);
   const modules = await load();
-  const cases = (values.small ? SMALL : LARGE).filter(({ name }) => name.includes(values.filter));
+  const cases = (values.small ? SMALL : values.few ? FEW : LARGE).filter(({ name }) => name.includes(values.filter));
   const kinds = listOf("kinds", values.kinds, KINDS);
   const options = {
     kinds,

@@ -32,6 +32,8 @@ export interface Sizes {
   /** Height and width of images, and their channels. */
   readonly planes: readonly number[];
   readonly channels: number;
+  /** Of direct convolutions. */
+  readonly fewChannels: number;
 }
 
 /** What a device is measured at. */
@@ -43,6 +45,7 @@ export const SIZES: Sizes = {
   rows: [1, 4, 16, 64],
   planes: [4, 8, 16, 32],
   channels: 64,
+  fewChannels: 8,
 };
 /** What only shows that it works. */
 export const QUICK: Sizes = {
@@ -52,7 +55,8 @@ export const QUICK: Sizes = {
   products: [64],
   rows: [1, 2],
   planes: [4],
-  channels: 8,
+  channels: 40,
+  fewChannels: 4,
 };
 
 /** The length of a transform, and the width of a head. */
@@ -169,12 +173,12 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
         ([x]) => dx.mul(layer().dequantize(), x!),
       ),
     );
-  const { channels } = sizes;
   for (const dtype of BOTH)
     for (const size of sizes.planes)
-      for (const [groups, names] of [
-        [1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
-        [channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
+      for (const [channels, groups, names] of [
+        [sizes.channels, 1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
+        [sizes.channels, sizes.channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
+        [sizes.fewChannels, 1, ["directConvolution", "directInputGradient", "directWeightGradient"]],
       ] as const) {
         const weight = [channels, channels / groups, 3, 3];
         const products = IMAGES * size ** 2 * sizeOf(weight);

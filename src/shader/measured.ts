@@ -105,6 +105,10 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...(["convolution", "convolutionInputGradient", "convolutionWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 2 ** 25),
   ),
+  // Estimated: DirectML's operators take 20 to 50 microseconds for such convolutions, a launch some 3.
+  ...(["directConvolution", "directInputGradient", "directWeightGradient"] as const).flatMap((name) =>
+    ranges(name, ["float32"], ["compiled"], 2 ** 20),
+  ),
   ...(["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 3 * 2 ** 21),
   ),

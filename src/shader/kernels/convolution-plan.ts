@@ -77,11 +77,15 @@ const VARIANTS = Object.keys(CONVOLUTION_TILES).flatMap((tile) =>
   Object.keys(SPLITS).map((splits) => [`${tile}${splits}`, tile as keyof typeof CONVOLUTION_TILES, splits as keyof typeof SPLITS] as const),
 );
 
-/** The tile and the splits that `tune` says, else those that the sizes choose. */
-export function chosenTile(c: ConvolutionSizes): ChosenTile {
-  const n = numbersOf(c);
-  const { rows, columns, depth } = productSizes(c, n);
-  const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
+/** Of C and the sums' length, and the groups of a tile. */
+function groupedSizes(c: ConvolutionSizes) {
+  const sizes = productSizes(c, numbersOf(c));
+  return { ...sizes, groups: ({ bm, bn }: ConvolutionTile): number => ceil(sizes.rows, bm) * ceil(sizes.columns, bn) * c.groups };
+}
+
+/** The tile and the splits that `tune` says; null: it says none, or another form. */
+export function tunedTile(c: ConvolutionSizes): ChosenTile | null {
+  const { rows, columns, depth, groups } = groupedSizes(c);
   const usualSplits = (tile: ConvolutionTile): number => (groups(tile) >= 0.9 * ENOUGH ? 1 : (2 * ENOUGH) / groups(tile));
   const possible = VARIANTS.filter(([, name, splits]) => {
     const tile = CONVOLUTION_TILES[name];
@@ -90,15 +94,21 @@ export function chosenTile(c: ConvolutionSizes): ChosenTile {
     return bm <= 2 * Math.max(32, rows) && bn <= 2 * Math.max(32, columns) && !(isPhased(c) && bm * bn > 64 * 64);
   });
   const fixed = variantOf(possible.map(([name]) => name));
-  if (fixed !== null) {
-    const [, name, splits] = possible.find(([named]) => named === fixed)!;
-    const tile = CONVOLUTION_TILES[name];
-    const steps = ceil(depth, stepOf(c, tile));
-    return {
-      tile,
-      wished: Math.max(1, Math.min(Math.round(usualSplits(tile) * SPLITS[splits]), Math.floor(steps / MIN_STEPS), MAX_SPLITS)),
-    };
-  }
+  if (fixed === null) return null;
+  const [, name, splits] = possible.find(([named]) => named === fixed)!;
+  const tile = CONVOLUTION_TILES[name];
+  const steps = ceil(depth, stepOf(c, tile));
+  return {
+    tile,
+    wished: Math.max(1, Math.min(Math.round(usualSplits(tile) * SPLITS[splits]), Math.floor(steps / MIN_STEPS), MAX_SPLITS)),
+  };
+}
+
+/** The tile and the splits that `tune` says, else those that the sizes choose. */
+export function chosenTile(c: ConvolutionSizes): ChosenTile {
+  const tuned = tunedTile(c);
+  if (tuned !== null) return tuned;
+  const { rows, columns, depth, groups } = groupedSizes(c);
   const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
   // Each phase has code of its own, which large tiles would make long.
   const isLong = isPhased(c);

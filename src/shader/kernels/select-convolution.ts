@@ -4,9 +4,12 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { choosesShader, type ShaderName } from "../choice.ts";
 import { depthwise } from "./convolution-depthwise.ts";
+import { direct } from "./convolution-direct.ts";
+import { directPlan, isForDirect, tunedSplit, usualSplit, type DirectSplit } from "./convolution-direct-plan.ts";
+import { directWeight } from "./convolution-direct-weights.ts";
 import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import { EpilogueLaunch, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
-import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
+import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, tunedTile, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
@@ -27,10 +30,10 @@ interface Geometry {
 }
 
 const NAMES = {
-  forward: ["convolution", "depthwiseConvolution"],
-  inputGradient: ["convolutionInputGradient", "depthwiseInputGradient"],
-  weightGradient: ["convolutionWeightGradient", "depthwiseWeightGradient"],
-} as const satisfies Readonly<Record<ConvolutionKind, readonly [ShaderName, ShaderName]>>;
+  forward: { tiled: "convolution", depthwise: "depthwiseConvolution", direct: "directConvolution" },
+  inputGradient: { tiled: "convolutionInputGradient", depthwise: "depthwiseInputGradient", direct: "directInputGradient" },
+  weightGradient: { tiled: "convolutionWeightGradient", depthwise: "depthwiseWeightGradient", direct: "directWeightGradient" },
+} as const satisfies Readonly<Record<ConvolutionKind, Readonly<Record<"tiled" | "depthwise" | "direct", ShaderName>>>>;
 
 /** One axis as two, of which the first has length 1; null: three. */
 function pair(list: readonly number[], neutral: number): Pair | null {
@@ -94,9 +97,11 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const isOfChannels = isDepthwise(c);
   // NHWC was measured too: the shaders gain more there.
   const isPacked = [lastA ?? a, lastB ?? b, ...tensors.slice(2)].every((x) => packs(x));
-  const name = NAMES[kind][isOfChannels ? 1 : 0];
+  const chooses = (form: keyof (typeof NAMES)[typeof kind], extent: number): boolean =>
+    choosesShader(g.capabilities, g.isAlone, NAMES[kind][form], { dtype, extent, isPacked });
+  const isDirect = !isOfChannels && isForDirect(c) && chooses("direct", multiplyAdds(c));
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
-  if (!choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;
+  if (!isDirect && !chooses(isOfChannels ? "depthwise" : "tiled", extent)) return null;
   const shape = resultShape(c);
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
   // The shaders of weight gradients have no buffers for an epilogue; what adds their parts has them.
@@ -115,12 +120,28 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
     const made = launched(g, () => depthwise(form), inputs, partsOf(parts), params, "nothing");
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
+  const split = splitOf(c, isDirect);
+  if (split !== null) {
+    const { kind, form, params } = directPlan(c, split);
+    if (kind === "planes")
+      return launched(g, (epilogue) => direct({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes);
+    const parts = split.split;
+    const made = launched(g, () => directWeight(form), inputs, parts === 1 ? result : partsOf(parts), params, "nothing");
+    return parts === 1 ? made : add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+  }
   const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias: bias !== null });
   if (plan.sum === null)
     return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, result, plan.params, takes); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
   const parts = launched(g, () => convolution(plan.form, plan.tile), inputs, partsOf(plan.splits), plan.params, "nothing");
   return add(parts, plan.sum.form, plan.splits, plan.sum.inner, plan.sum.channels);
+}
+
+/** How the direct shader divides the work, as `tune` says or the sizes choose; null: the implicit GEMM stands. */
+function splitOf(c: ConvolutionSizes, isUsual: boolean): DirectSplit | null {
+  const tuned = tunedSplit(c);
+  if (tuned !== null) return tuned;
+  return isUsual && tunedTile(c) === null ? usualSplit(c) : null;
 }
 
 /** Whether a tensor is packed, whatever stands where there is but one element. */

@@ -4,10 +4,8 @@ import { ACTIVATIONS } from "./activations.ts";
 import type { Reading } from "./code.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { INDEXED } from "./indexed.ts";
-import { PRODUCTS } from "./products.ts";
-import { WINDOWS } from "./windows.ts";
 
-const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED, ...PRODUCTS, ...WINDOWS };
+const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED };
 
 /** Null: there is no code of it, or not of these dtypes and attributes. */
 export function readingOf(node: GraphNode): Reading | null {

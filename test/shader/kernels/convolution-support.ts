@@ -1,4 +1,7 @@
 /** Convolutions in float64, and by the shaders in the evaluator. */
+import { direct } from "../../../src/shader/kernels/convolution-direct.ts";
+import { directPlan, type DirectSplit } from "../../../src/shader/kernels/convolution-direct-plan.ts";
+import { directWeight } from "../../../src/shader/kernels/convolution-direct-weights.ts";
 import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
 import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/epilogue.ts";
 import { convolution } from "../../../src/shader/kernels/convolution-gemm.ts";
@@ -55,12 +58,12 @@ function laidOut(values: readonly number[], layout: Layout, images: number, [hei
   });
 }
 
-/** By the tile, in so many splits; null: the depthwise shader. a and b are in NCHW. */
+/** By the tile, in so many splits, or by the direct shader; null: the depthwise shader. a and b are in NCHW. */
 export function run(
   c: ConvolutionSizes,
   a: readonly number[],
   b: readonly number[],
-  chosen: { tile: ConvolutionTile; wished: number } | null,
+  chosen: { tile: ConvolutionTile; wished: number } | DirectSplit | null,
   epilogue: EpilogueForm = NO_EPILOGUE,
   bias: readonly number[] = [],
   more: Readonly<Record<string, readonly number[]>> = {},
@@ -84,6 +87,14 @@ export function run(
     const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
     if (parts === 1) return launch(depthwise({ ...form, ...epilogue }), { ...operands, ...ofBias, y: { shape } }, params).y!;
     return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
+  }
+  if ("split" in chosen) {
+    const plan = directPlan(c, chosen);
+    if (plan.kind === "planes")
+      return launch(direct({ ...plan.form, ...epilogue }), { ...operands, ...ofBias, y: { shape } }, plan.params).y!;
+    const parts = chosen.split;
+    const made = launch(directWeight(plan.form), { ...operands, y: { shape: [parts, ...shape] } }, plan.params).y!;
+    return parts === 1 ? made : add(made, 1, parts, 1, 1);
   }
   const { form, tile, params, splits, sum } = tiledPlan(c, epilogue, chosen);
   if (sum === null) return launch(convolution(form, tile), { ...operands, ...ofBias, y: { shape } }, params).y!;

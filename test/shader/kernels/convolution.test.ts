@@ -170,14 +170,17 @@ describe("what a node's launch takes of what follows", () => {
   const geometry = { input: [8, 8], kernel: [3, 3], output: [8, 8], stride: [1, 1], dilation: [1, 1], padding: [1, 1] };
   const of = { forward: ["x", "w"], inputGradient: ["dy", "w"], weightGradient: ["x", "dy"] } as const;
   it.each([
-    // One launch, a sum of parts, and the depthwise shaders.
+    // One launch, by the direct shader too, a sum of parts, and the depthwise shaders.
     ["forward", 1, 8, [["add", "norm"]]],
     ["forward", 1, 320, [[], ["add", "norm"]]],
     ["forward", 8, 8, [["add", "norm"]]],
     ["inputGradient", 1, 8, [["add", "norm"]]],
+    ["inputGradient", 1, 36, [["add", "norm"]]],
     ["weightGradient", 1, 8, [[]]],
+    ["weightGradient", 1, 36, [[]]],
     ["weightGradient", 8, 8, [[]]],
-    ["weightGradient", 1, 8, [[], ["add"]], 64],
+    ["weightGradient", 1, 36, [[], ["add"]], 64],
+    ["weightGradient", 1, 1, [[], ["add"]], 64],
   ] as const)("%s in %i groups of %i channels", (kind, groups, channels, expected, images: number = 1) => {
     const { graph, g, input } = build();
     vi.stubEnv("DXTENSOR_SHADERS", "on");
