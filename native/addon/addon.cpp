@@ -417,6 +417,7 @@ napi_value ReadCounters(Environment& environment, Arguments in) {
   set("dispatchesRecorded", counters.dispatches_recorded);
   set("tablesBound", counters.tables_bound);
   set("barriersRecorded", counters.barriers_recorded);
+  set("submissions", counters.submissions);
   set("listsSubmitted", counters.lists_submitted);
   set("replays", counters.replays);
   set("replayCopies", counters.replay_copies);

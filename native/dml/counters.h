@@ -24,8 +24,8 @@ struct RecordCounts {
 
 struct Counters {
   Counter dispatches_recorded, tables_bound, barriers_recorded, copies;
-  Counter lists_submitted, replays, replay_copies, uploads, readbacks;  // queue thread alone
-  Counter operators_compiled, graphs_compiled, shaders_compiled;        // JavaScript thread alone
+  Counter submissions, lists_submitted, replays, replay_copies, uploads, readbacks;  // queue thread alone
+  Counter operators_compiled, graphs_compiled, shaders_compiled;                     // JavaScript thread alone
 
   void Take(RecordCounts& counts) {
     dispatches_recorded.Add(counts.dispatches);

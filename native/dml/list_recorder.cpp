@@ -30,7 +30,6 @@ void ListRecorder::Begin(ID3D12GraphicsCommandList* list) {
   writes_.clear();
   copy_writes_.clear();
   barriers_.clear();
-  staging_state_ = D3D12_RESOURCE_STATE_COMMON;
   work_ = 0;
   dirty_ = false;
 }
@@ -67,10 +66,15 @@ void ListRecorder::FlushBarriers() {
   dirty_ = true;
 }
 
+void ListRecorder::Start(ChunkState& now, D3D12_RESOURCE_STATES left) const {
+  now.list = list_number_;
+  now.state = now.submission == submission_ ? left : D3D12_RESOURCE_STATE_COMMON;
+}
+
 void ListRecorder::NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state) {
   ChunkState& now = states_[chunk];
   if (now.list != list_number_) {
-    now = {list_number_, D3D12_RESOURCE_STATE_COMMON};
+    Start(now, D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
     touched_.push_back(chunk);
     if (state != D3D12_RESOURCE_STATE_UNORDERED_ACCESS) head_.chunks.push_back(chunk);
   }
@@ -88,10 +92,11 @@ void ListRecorder::NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state) {
 }
 
 void ListRecorder::NeedStaging(D3D12_RESOURCE_STATES state) {
-  if (staging_state_ == state) return;
+  if (staging_state_.list != list_number_) Start(staging_state_, D3D12_RESOURCE_STATE_COPY_DEST);
+  if (staging_state_.state == state) return;
   head_.staging = true;
-  Transition(staging_, staging_state_, state);
-  staging_state_ = state;
+  Transition(staging_, staging_state_.state, state);
+  staging_state_.state = state;
 }
 
 template <typename F>
@@ -274,13 +279,26 @@ void ListRecorder::CopyOut(Address from, ID3D12Resource* to, uint64_t offset, ui
   dirty_ = true;
 }
 
+void ListRecorder::Leave(const std::vector<uint32_t>& chunks) {
+  for (uint32_t chunk : chunks) states_[chunk].submission = submission_;
+}
+
+void ListRecorder::LeaveOwn() {
+  Leave(touched_);
+  if (staging_state_.list == list_number_ && staging_state_.state == D3D12_RESOURCE_STATE_COPY_DEST)
+    staging_state_.submission = submission_;
+}
+
+void ListRecorder::Submitted() { ++submission_; }
+
 void ListRecorder::End(const ListHead* next) {
   for (uint32_t chunk : touched_) {
     bool taken = next && std::find(next->chunks.begin(), next->chunks.end(), chunk) != next->chunks.end();
     NeedState(chunk, taken ? D3D12_RESOURCE_STATE_COMMON : D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
   }
   if (head_.staging && next && next->staging) NeedStaging(D3D12_RESOURCE_STATE_COMMON);
-  else if (staging_state_ == D3D12_RESOURCE_STATE_COPY_SOURCE) NeedStaging(D3D12_RESOURCE_STATE_COPY_DEST);
+  else if (staging_state_.list == list_number_ && staging_state_.state == D3D12_RESOURCE_STATE_COPY_SOURCE)
+    NeedStaging(D3D12_RESOURCE_STATE_COPY_DEST);
   if (!reads_.empty() || !writes_.empty()) UavBarrier();
   FlushBarriers();
 }

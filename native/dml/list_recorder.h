@@ -3,7 +3,8 @@
 // Between two barriers it remembers which ranges were read and written; a group of steps that touches them in conflict gets a UAV
 // barrier first. The state of a buffer belongs to its whole chunk: a chunk starts each list as COMMON, becomes UNORDERED_ACCESS
 // by use, and changes to and from copy states by transitions. Every list ends with all of it finished and visible, and its buffers
-// in UNORDERED_ACCESS, but for those that the next list of the same submission takes out of COMMON: they are there.
+// in UNORDERED_ACCESS, but for those that the next list of the same submission takes out of COMMON: they are there. A chunk that a
+// list of the same submission has left in UNORDERED_ACCESS starts there: see Leave().
 //
 // Used by one thread for one list at a time. `staging` is shared by all lists of the device, since those run one after another.
 #pragma once
@@ -51,6 +52,11 @@ class ListRecorder {
   }
   // The same by a timing, whose list the caller has it resolve.
   void Time(Timing* timing) { timing_ = timing; }
+  // These chunks were used by a list that is submitted with the lists that follow, until Submitted().
+  void Leave(const std::vector<uint32_t>& chunks);
+  // The same of the list that was ended last, and of its staging.
+  void LeaveOwn();
+  void Submitted();
   // The closing barriers; the caller closes the list. next: the head of the list that follows in the same submission.
   void End(const ListHead* next = nullptr);
 
@@ -72,7 +78,7 @@ class ListRecorder {
     Address begin, end;
   };
   struct ChunkState {
-    uint32_t list = 0;
+    uint32_t list = 0, submission = 0;  // whose state it is; that has left it as buffers are left
     D3D12_RESOURCE_STATES state = D3D12_RESOURCE_STATE_COMMON;
   };
   static bool Meets(const std::vector<Span>& spans, Address begin, Address end);
@@ -83,6 +89,8 @@ class ListRecorder {
   void Dispatch(IDMLDispatchable* dispatchable, IDMLBindingTable* table, ID3D12DescriptorHeap* heap);
   void DispatchShader(const CompiledOperator& op, D3D12_GPU_DESCRIPTOR_HANDLE views, ID3D12DescriptorHeap* heap);
   void SetHeap(ID3D12DescriptorHeap* heap);
+  // The state at the first use in a list.
+  void Start(ChunkState& now, D3D12_RESOURCE_STATES left) const;
   void NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state);
   void NeedStaging(D3D12_RESOURCE_STATES state);
   void NeedWritableByCopy(Address to, uint64_t size);
@@ -109,8 +117,8 @@ class ListRecorder {
   std::vector<Span> reads_, writes_, copy_writes_;
   std::vector<D3D12_RESOURCE_BARRIER> barriers_;
   std::vector<CopyRange> staged_;
-  D3D12_RESOURCE_STATES staging_state_ = D3D12_RESOURCE_STATE_COMMON;
-  uint32_t list_number_ = 0, work_ = 0;
+  ChunkState staging_state_;  // a list leaves it in COPY_DEST
+  uint32_t list_number_ = 0, submission_ = 1, work_ = 0;
   bool dirty_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The open command list and its few allocators, used in turn: an allocator is reset when the device has finished the lists that it
+// The open command list, one of a few that are used in turn, each with its allocator: it is reset when the device has finished what it
 // recorded. The queue thread's.
 #pragma once
 
@@ -12,29 +12,29 @@ class OpenLists {
  public:
   OpenLists(const Context& context, const Timeline& timeline) : context_(context), timeline_(timeline) {}
 
-  // Resets the list over an allocator that is free, and waits for one when all are in use.
+  // More lists than this are never closed and not yet submitted.
+  static constexpr size_t kMaxUnsubmitted = 8;
+
+  // Resets a list that is free, and waits for one when all are in use.
   ID3D12GraphicsCommandList* Open();
-  ID3D12GraphicsCommandList* list() const { return list_.get(); }
-  // The list was submitted, to be finished at this fence value.
-  void Used(uint64_t value) { allocators_[current_].last_use = value; }
+  ID3D12GraphicsCommandList* list() const { return lists_[current_].object.get(); }
+  // The list is finished at this fence value.
+  void Used(uint64_t value) { lists_[current_].last_use = value; }
   // See Context::LetGo.
-  void LetGo() {
-    allocators_.clear();
-    list_.Reset();
-  }
+  void LetGo() { lists_.clear(); }
 
  private:
-  struct Allocator {
-    ComPtr<ID3D12CommandAllocator> object;
+  struct List {
+    ComPtr<ID3D12CommandAllocator> allocator;
+    ComPtr<ID3D12GraphicsCommandList> object;
     uint64_t last_use = 0;
   };
-  size_t FreeAllocator();
+  size_t FreeList();
 
   const Context& context_;
   const Timeline& timeline_;
-  std::vector<Allocator> allocators_;
+  std::vector<List> lists_;
   size_t current_ = 0;
-  ComPtr<ID3D12GraphicsCommandList> list_;
   Event event_;
 };
 

@@ -16,6 +16,8 @@ constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100, kSoftwareSleepPolls = 10
 constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
+// Submissions that keep the device at work until the next one comes.
+constexpr uint64_t kEnough = 2;
 // Programs that a message names.
 constexpr size_t kMaxNames = 4;
 
@@ -455,29 +457,41 @@ void Queue::ReplayTimed(Recording& recording, ReplayWork& work) {
 
 void Queue::Replay(Recording& recording, ReplayWork& work) {
   const bool has_parts = recording.parts() > 1;
+  // Its first use of a buffer is a copy, which finds the buffer as no other list of the submission has left it.
+  const bool starts_by_copy = !recording.head().chunks.empty() || recording.head().staging;
   // What is sent and received with its parts is ordered by submissions.
-  if (has_parts) Submit();
+  if (has_parts || (starts_by_copy && !held_.empty())) Submit();
   recording.value_before = timeline_.submitted();
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
   Recording::List& list = recording.NextList();
-  if (timeline_.Completed() < list.last_use) Submit();
-  running_.push_back(&recording.program());
-  WaitFor(list.last_use);
+  const uint64_t done = timeline_.Completed();
+  if (done < list.last_use) {
+    Submit();
+    running_.push_back(&recording.program());
+    WaitFor(list.last_use);
+  } else {
+    running_.push_back(&recording.program());
+  }
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
-  ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.parts[0].get()};
-  if (both[0]) Execute(both, 2);
-  else Execute(both + 1, 1);
-  recording.part_values[0] = timeline_.submitted();
+  if (ID3D12CommandList* open = CloseOpenList(starts_by_copy ? &recording.head() : nullptr)) {
+    held_.push_back(open);
+    recorder_.LeaveOwn();
+    ReopenList();
+  }
+  held_.push_back(list.parts[0].get());
+  recorder_.Leave(recording.chunks());
+  recording.part_values[0] = list.last_use = timeline_.submitted() + 1;
+  // A device that has enough to do takes several replays in one submission.
+  const bool may_wait = !has_parts && !starts_by_copy && pending_.empty() && ++held_replays_ < recording.together();
+  if (!may_wait || timeline_.submitted() < std::min(timeline_.Completed(), UINT64_MAX - kEnough) + kEnough) ExecuteHeld();
   for (size_t i = 1; i < list.parts.size(); ++i) {
     ID3D12CommandList* part[] = {list.parts[i].get()};
     running_.push_back(&recording.program());
     Execute(part, 1);
-    recording.part_values[i] = timeline_.submitted();
+    recording.part_values[i] = list.last_use = timeline_.submitted();
   }
-  list.last_use = timeline_.submitted();
-  if (!has_parts) recording.value_before = timeline_.submitted();
-  if (both[0]) ReopenList();
-  Settle();
+  if (!has_parts) recording.value_before = list.last_use;
+  if (held_.empty()) Settle();
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
@@ -497,16 +511,25 @@ ID3D12CommandList* Queue::CloseOpenList(const ListHead* next) {
   return lists_.list();
 }
 
+// The list that was closed is submitted next.
 void Queue::ReopenList() {
-  lists_.Used(timeline_.submitted());
+  lists_.Used(timeline_.submitted() + 1);
   recorder_.Begin(lists_.Open());
+}
+
+void Queue::ExecuteHeld() {
+  Execute(held_.data(), static_cast<uint32_t>(held_.size()));
+  held_.clear();
+  held_replays_ = 0;
+  recorder_.Submitted();
 }
 
 void Queue::Submit() {
   if (ID3D12CommandList* list = CloseOpenList()) {
-    Execute(&list, 1);
+    held_.push_back(list);
     ReopenList();
   }
+  if (!held_.empty()) ExecuteHeld();
   // Before Settle(): who is told that the work is done may ask whether all is.
   progress_->Submit(ring_.popped());
   Settle();
@@ -523,6 +546,7 @@ void Queue::Execute(ID3D12CommandList* const* lists, uint32_t count) {
   context_.queue->ExecuteCommandLists(count, lists);
   uint64_t value = timeline_.Signal(RunningNames());
   running_.clear();
+  counters_.submissions.AddAlone();
   counters_.lists_submitted.AddAlone(count);
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -53,7 +53,7 @@ void Queue::Send(Task& task) {
   std::unique_ptr<Completion> completion(task.completion);
   const auto& [host, host_offset, device, size, maker, part] = task.transfer;
   try {
-    if (!maker) Submit();
+    if (!maker || maker->part_values[part] > timeline_.submitted()) Submit();
     CopyLane& lane = Lane(outgoing_);
     const uint64_t after = maker ? maker->part_values[part] : timeline_.submitted();
     const uint64_t value = lane.Copy(timeline_, after, {pool_.Resource(ChunkOf(device)), OffsetOf(device)}, {host, host_offset}, size);

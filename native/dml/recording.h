@@ -6,11 +6,13 @@
 // allocators; the program must live longer.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "bound_tables.h"
 #include "list_recorder.h"
+#include "open_lists.h"
 
 namespace dxtensor::dml {
 
@@ -44,6 +46,10 @@ class Recording {
   void LetGo();
   // The same for all of its lists.
   const ListHead& head() const { return head_; }
+  // That its lists use, and leave in UNORDERED_ACCESS.
+  const std::vector<uint32_t>& chunks() const { return chunks_; }
+  // Of its replays, those that are submitted together while the device has other work: as many lists are submitted, and as many wait to be.
+  size_t together() const { return std::clamp<size_t>(lists_.size() / 3, 1, OpenLists::kMaxUnsubmitted); }
 
   uint32_t temporary_block = UINT32_MAX;  // the JavaScript thread's
 

@@ -251,7 +251,7 @@ void Worker::Record_() {
   std::vector<dml::Address> slots = {AddressOf(record.state), AddressOf(record.input), AddressOf(record.result), AddressOf(scratch)};
   // Not compared, and never freed while the device lives: the recording's own.
   tensors_.erase(scratch);
-  record.recording = device_->Record(*accumulate_, slots, 1 + Random(3));
+  record.recording = device_->Record(*accumulate_, slots, Random(2) ? 1 + Random(3) : 6 + Random(11));
   records_.push_back(record);
 }
 

@@ -455,6 +455,7 @@ export class OutsideBinding implements MemoryOwner {
       dispatchesRecorded: dispatches,
       tablesBound: 0,
       barriersRecorded: 0,
+      submissions: runs,
       listsSubmitted: runs,
       replays,
       replayCopies,

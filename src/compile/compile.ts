@@ -42,7 +42,10 @@ import { choosingBy } from "../shader/shader-forms.ts";
 export interface CompileOptions {
   /** Name in errors, traces and explain(). Default: the function's own. */
   readonly name?: string;
-  /** Closed command lists that are replayed in turn, 2 to 4. Default 3, and none for programs of few dispatches: those are run as operations are. */
+  /**
+   * Closed command lists that are replayed in turn, 1 to 16; while the device has other work, a third of them is submitted together. Default: 3, on hardware up to 15
+   * for programs of few dispatches that are called often, and none where there are 4 dispatches or fewer: those are run as operations are.
+   */
   readonly lists?: number;
   /**
    * Whether each call runs the function's JavaScript on traced tensors to see that it still asks for what was recorded. Without,

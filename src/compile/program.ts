@@ -133,6 +133,14 @@ const NO_COPIES = new Float64Array();
  */
 const FEW = { dispatches: 4, slots: 8 };
 
+/** Closed lists of a recording. */
+const LISTS = 3;
+/**
+ * Lists on hardware of a recording that was replayed `replays` times as it is: a third of them is submitted together, since a submission takes as long as some
+ * 20 dispatches. `dispatches`: in all lists.
+ */
+const MANY_LISTS = { replays: 32, most: 15, dispatches: 480 };
+
 type Value = number | bigint | boolean | Uint8Array;
 
 /**
@@ -149,7 +157,12 @@ export class CompiledProgram {
   readonly written: readonly number[];
   readonly #handles: NativeHandles;
   readonly #inputs: readonly LoweredInput[];
+  /** Of a recording that is new, and of one that was replayed often. */
   readonly #lists: number;
+  readonly #manyLists: number;
+  /** Of the recording. */
+  #replays = 0;
+  #recordedLists = 0;
   /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
   #slots: Float64Array | null = null;
   #isSimple = false;
@@ -210,7 +223,9 @@ export class CompiledProgram {
         source: { kind: "fixed", bytes: graph.constants.get(value)! },
       })),
     ];
-    this.#lists = lists ?? 3;
+    this.#lists = lists ?? LISTS;
+    const affordable = Math.min(MANY_LISTS.most, Math.floor(MANY_LISTS.dispatches / plan.steps.length));
+    this.#manyLists = lists ?? (native.adapter.isHardware ? Math.max(LISTS, affordable) : LISTS);
     this.#outputs = positions.map((position, i) => ({ slot: this.#inputs.length + position, contentInBytes: lowered.contents[i] ?? 0 }));
     this.#stateInputs = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
     const written = new Set(graph.state.map((w) => w.buffer));
@@ -421,6 +436,7 @@ export class CompiledProgram {
         this.#results,
       ),
     );
+    this.#replays++;
     for (let i = 0; i < count; i++) storages[i]!.handle = this.#results[i]!;
     for (const a of stale) a.remember(args[a.index]!);
     const changed = this.#arguments.filter((a) => a.isWritten);
@@ -518,11 +534,14 @@ export class CompiledProgram {
   #record(): void {
     const handles = this.#handles;
     if (handles.recording !== 0) {
-      const isCut = this.#recordedCuts === this.#cuts;
-      if (isCut && this.#seenRepoints === Storage.repoints) return;
+      const isReady = this.#recordedCuts === this.#cuts && (this.#replays < MANY_LISTS.replays || this.#recordedLists === this.#manyLists);
+      if (isReady && this.#seenRepoints === Storage.repoints) return;
       this.#seenRepoints = Storage.repoints;
-      if (isCut && this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+      const isSame = this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle);
+      if (isReady && isSame) return;
+      if (!isSame) this.#replays = 0;
     }
+    const lists = this.#replays < MANY_LISTS.replays ? this.#lists : this.#manyLists;
     const { binding } = this.native;
     if (handles.recording === 0) this.#makeCopies();
     else binding.releaseRecording(handles.recording);
@@ -537,9 +556,10 @@ export class CompiledProgram {
     });
     const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
     handles.recording = inPhase("record", () =>
-      withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists, cuts)),
+      withMemory(this.description.name, () => binding.record(handles.program, slots, lists, cuts)),
     );
     this.#recordedCuts = this.#cuts;
+    this.#recordedLists = lists;
   }
 }
 

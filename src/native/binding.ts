@@ -233,6 +233,8 @@ export interface Counters {
   /** Binding tables written (descriptor writes), as against found bound already. */
   readonly tablesBound: number;
   readonly barriersRecorded: number;
+  /** Calls that give the device command lists: one of several replays while the device has other work. */
+  readonly submissions: number;
   readonly listsSubmitted: number;
   /** Closed lists of recordings executed again. */
   readonly replays: number;

@@ -1,7 +1,7 @@
 /** A recorded program: copies in a call, further recordings, and the buffers that it keeps alive. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { liveBuffers, settledBuffers } from "../device.ts";
+import { eachDevice, liveBuffers, settledBuffers } from "../device.ts";
 
 /** The queue's thread counts: what it is asked to read comes after. */
 const copies = (fn: () => dx.Tensor): number => {
@@ -79,3 +79,57 @@ it("a profile between calls that run and calls that are replayed leaves each its
     f.dispose();
   });
 });
+
+{
+  const N = 192;
+  const CALLS = 40;
+  /** What 40 calls give, with eager operations on arguments and results between them. */
+  const run = (device: string, lists: number): { results: number[]; submissions: number } =>
+    dx.withDevice(device, () =>
+      dx.scope(() => {
+        const state = dx.zeros([N]);
+        const a = dx.eye(N);
+        const f = dx.compile(
+          (x: dx.Tensor) => {
+            state.add_(dx.matmul(dx.matmul(a, a), x).slice(1, 0, 1).reshape([N]));
+            return state.mul(2);
+          },
+          { lists },
+        );
+        const args = [dx.ones([N, N]), dx.full([N, N], 3)];
+        f(args[0]!).dataSync();
+        const before = dx.counters(device);
+        const results: dx.Tensor[] = [];
+        for (let i = 0; i < CALLS; i++) {
+          const x = args[i % 7 === 3 ? 1 : 0]!;
+          const y = f(x);
+          if (i % 10 === 5) x.add_(y.slice(0, 0, 1));
+          results.push(i % 4 === 0 ? y.add(1) : y);
+        }
+        const numbers = results.map((y) => y.toArraySync() as number[]);
+        const after = dx.counters(device);
+        expect(after.replays - before.replays).toBe(CALLS);
+        for (const row of numbers) expect(new Set(row).size).toBe(1);
+        f.dispose();
+        return { results: numbers.map((row) => row[0]!), submissions: after.submissions - before.submissions };
+      }),
+    );
+
+  eachDevice("replays while the device has other work", (device) => {
+    it("are submitted together", () => {
+      const [alone, together] = [run(device, 3), run(device, 15)];
+      expect(together.results).toEqual(alone.results);
+      const host = { state: 0, args: [1, 3] };
+      const expected = Array.from({ length: CALLS + 1 }, (_, call) => {
+        const i = call - 1;
+        const which = i % 7 === 3 ? 1 : 0;
+        host.state += host.args[which]!;
+        const y = host.state * 2;
+        if (i % 10 === 5) host.args[which]! += y;
+        return i % 4 === 0 ? y + 1 : y;
+      }).slice(1);
+      expect(together.results).toEqual(expected);
+      expect(together.submissions).toBeLessThan(alone.submissions);
+    });
+  });
+}
