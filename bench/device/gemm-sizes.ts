@@ -22,7 +22,7 @@ export async function measureGemms(
   clock: SteadyClock,
   report: Report,
 ): Promise<void> {
-  const { TILES, PLAIN, gemmBody, threadsOfTile, groupsOfTile, isWholeFor } = await load<Gemm>("gemm");
+  const { TILES, PLAIN, gemmBody, threadsOfTile, groupsOfTile, fitOf } = await load<Gemm>("gemm");
   for (const product of products) {
     const name = nameOf(product);
     if (!report.isWanted(`gemm ${name}`)) continue;
@@ -60,20 +60,20 @@ export async function measureGemms(
       if (report.isLate()) break;
       // Tiles that are far larger than the product.
       if (tile.bm * tile.bn > 4 * Math.max(32, m) * Math.max(32, n)) continue;
-      const isWhole = isWholeFor(tile, m, n, k);
+      const fit = fitOf(tile, [m, n, k], PLAIN);
       const shader = dx.shader(
         {
-          name: `product ${tileName}${isWhole ? " whole" : ""}`,
+          name: `product ${tileName} ${fit}`,
           inputs: { a: "float32", b: "float32" },
           outputs: { c: { dtype: "float32", shape: () => [...sizes] } },
           params: { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32" },
           threads: threadsOfTile(tile),
           groups: () => groupsOfTile(tile, sizes),
         },
-        (s) => gemmBody(s, tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
+        (s) => gemmBody(s, tile, fit, { ...PLAIN, isBatched: batch !== null }),
       );
       await measure(
-        `${tileName}${isWhole ? "" : ", guarded"}`,
+        `${tileName}${fit === "whole" ? "" : `, ${fit}`}`,
         (x, y) => shader({ a: x, b: y }, { alpha: 1, beta: 0, strideA: m * k, strideB: k * n }).c,
       );
     }

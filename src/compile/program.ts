@@ -139,7 +139,7 @@ const LISTS = 3;
  * Lists on hardware of a recording that was replayed `replays` times as it is: a third of them is submitted together, since a submission takes as long as some
  * 20 dispatches. `dispatches`: in all lists.
  */
-const MANY_LISTS = { replays: 32, most: 15, dispatches: 480 };
+const MANY_LISTS = { replays: 32, max: 15, dispatches: 480 };
 
 type Value = number | bigint | boolean | Uint8Array;
 
@@ -224,7 +224,7 @@ export class CompiledProgram {
       })),
     ];
     this.#lists = lists ?? LISTS;
-    const affordable = Math.min(MANY_LISTS.most, Math.floor(MANY_LISTS.dispatches / plan.steps.length));
+    const affordable = Math.min(MANY_LISTS.max, Math.floor(MANY_LISTS.dispatches / plan.steps.length));
     this.#manyLists = lists ?? (native.adapter.isHardware ? Math.max(LISTS, affordable) : LISTS);
     this.#outputs = positions.map((position, i) => ({ slot: this.#inputs.length + position, contentInBytes: lowered.contents[i] ?? 0 }));
     this.#stateInputs = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));

@@ -96,10 +96,10 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ),
   ...ranges("sumRows", ["float32"], everywhere, 256, 16384),
   ...ranges("adam", ["float32"], everywhere, isLarge),
-  ...ranges("matmul", ["float32"], everywhere, 192),
-  ...ranges("batchedMatmul", ["float32"], everywhere, 64),
+  ...ranges("matmul", ["float32"], everywhere, 16),
+  ...ranges("batchedMatmul", ["float32"], everywhere, 16),
   ...ranges("fft", ["float32"], everywhere, 2 ** 15),
-  ...ranges("linear", ["float32"], ["compiled"], 768),
+  ...ranges("linear", ["float32"], everywhere, 16),
   ...ranges("packedLinear", both, everywhere, 1, 64),
   ...ranges("packedValues", both, everywhere, 1),
   ...(["convolution", "convolutionInputGradient", "convolutionWeightGradient"] as const).flatMap((name) =>

@@ -27,7 +27,15 @@ export const TILES = {
   wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, pad: 0, slices: 1 },
   medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4, pad: 0, slices: 1 },
   smallInTwo: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 4, pad: 4, slices: 2 },
+  tinyInEight: { bm: 16, bn: 16, bk: 16, tm: 2, tn: 4, pad: 4, slices: 8 },
+  tinyInSixteen: { bm: 16, bn: 16, bk: 8, tm: 2, tn: 4, pad: 4, slices: 16 },
 } as const satisfies { readonly [name: string]: Tile };
+
+/**
+ * How a tile fits the sizes. whole: it divides them, and nothing is guarded. wide: rows of all three matrices are multiples of four elements, which are read, written
+ * and guarded together. each: every element is guarded.
+ */
+export type Fit = "whole" | "wide" | "each";
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
 
@@ -48,7 +56,8 @@ export interface GemmForm {
 
 export const PLAIN: GemmForm = { transA: false, transB: false, bias: null, epilogue: NO_EPILOGUE, scales: false, isBatched: false };
 
-const nameOf = ({ transA, transB, bias, epilogue, scales, isBatched }: GemmForm): string =>
+/** What of a form is in a kernel's name. */
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched }: GemmForm): string =>
   [
     isBatched ? "batched" : "",
     transA ? "a transposed" : "",
@@ -68,28 +77,42 @@ export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
   return ceil(c.at(-2)!, bm) * ceil(c.at(-1)!, bn) * (c.length > 2 ? c[0]! : 1);
 }
 
-/** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. Whole: the sizes are multiples of the tile's, and reads are wide and unguarded. */
-export function gemm(tile: Tile, isWhole: boolean, form: GemmForm = PLAIN): Kernel {
+/** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. */
+export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
   const { bias, epilogue, scales, isBatched } = form;
   const threads = threadsOfTile(tile);
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
-  const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${isWhole ? " whole" : ""}${nameOf(form)}`;
+  const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${fit === "each" ? "" : ` ${fit}`}${formName(form)}`;
   const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
   const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
     ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
   };
-  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as S, tile, isWhole, form)); // prettier-ignore
+  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as GemmScope, tile, fit, form)); // prettier-ignore
 }
 
-type S = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
+export type GemmScope = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
+
+/** What is written of sums: `at` is the first one's index in c, x its column. */
+export function endOf(s: GemmScope, { bias, epilogue, scales }: GemmForm): (values: readonly Float[], at: Uint, x: Uint) => Float[] {
+  const applyEpilogue = epilogueOf(s, epilogue)(() => s.u32(0));
+  return (values, at, x) => {
+    const from = s.buffers["bias"];
+    const added = from === undefined ? null : from.loadsInside(bias === "row" ? x : at, values.length);
+    const sums = values.map((v, q) => {
+      const scaled = scales ? v.mul(s.params.alpha) : v;
+      return added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
+    });
+    return applyEpilogue(sums, at);
+  };
+}
 
 /** What the kernel does. @package */
-export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): void {
+export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): void {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { transA, transB, bias, epilogue, scales, isBatched } = form;
+  const { transA, transB, isBatched } = form;
   const threads = threadsOfTile(tile);
   const deep = bk * slices;
   const [rowStrideA, rowStrideB] = [bm + pad, bn + (transB ? pad : 0)];
@@ -113,7 +136,7 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
   const shared = slices === 1 ? null : s.shared("f32", Math.max(size, slices * bm * bn));
   const [sharedA, sharedB] = [shared ?? s.shared("f32", deep * rowStrideA), shared ?? s.shared("f32", deep * rowStrideB)];
   const behindA = shared === null ? 0 : deep * rowStrideA;
-  const width = isWhole ? 4 : 1;
+  const width = fit === "each" ? 1 : 4;
 
   /** What this thread loads of a tile of `height` by `length` elements: positions in it, outermost first. */
   const positions = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
@@ -127,9 +150,9 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
     const start = from === a ? startA : startB;
     const flat = y.mul(length).add(x);
     const at = start === null ? flat : start.add(flat);
-    if (isWhole) return from.loadsInside(at, 4);
+    if (fit === "whole") return from.loadsInside(at, 4);
     const inside = y.lt(height).and(x.lt(length));
-    return [inside.select(from.loadsInside(inside.select(at, 0), 1)[0]!, 0)];
+    return from.loadsInside(inside.select(at, 0), width).map((v) => inside.select(v, 0));
   };
   const fetched = (from: Uint): Float[][] => [
     ...positionsA.map(({ y, x }) => (transA ? fetch(a, from.add(y), row.add(x), k, m) : fetch(a, row.add(y), from.add(x), m, k))),
@@ -169,29 +192,19 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
     },
     { step: deep, unroll: false },
   );
-  const applyEpilogue = epilogueOf(s, epilogue)(() => s.u32(0));
-  /** What is written of sums: at is the first one's index in c, x its column. */
-  const ended = (values: readonly Float[], at: Uint, x: Uint): Float[] => {
-    const from = s.buffers["bias"];
-    const added = from === undefined ? null : from.loadsInside(bias === "row" ? x : at, values.length);
-    const sums = values.map((v, q) => {
-      const scaled = scales ? v.mul(s.params.alpha) : v;
-      return added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
-    });
-    return applyEpilogue(sums, at);
-  };
+  const ended = endOf(s, form);
   const base = isBatched ? matrix!.mul(m).mul(n) : null;
   /** Writes neighbours of a row of the tile. */
   const finish = (y: Uint, x: Uint, values: readonly Float[]): void => {
     const flat = y.mul(n).add(x);
     const at = base === null ? flat : base.add(flat);
-    if (isWhole && isThere === null) c.storesInside(at, ended(values, at, x));
-    else if (isWhole) s.if(isThere!, () => c.storesInside(at, ended(values, at, x)));
-    else
-      values.forEach((v, q) => {
-        const inside = y.lt(m).and(x.add(q).lt(n));
-        s.if(isThere === null ? inside : inside.and(isThere), () => c.storesInside(at.add(q), ended([v], at.add(q), x.add(q))));
-      });
+    const write = (first: number, count: number): void => {
+      const inside = fit === "whole" ? isThere : y.lt(m).and(x.add(first).lt(n));
+      const store = (): void => c.storesInside(at.add(first), ended(values.slice(first, first + count), at.add(first), x.add(first)));
+      if (inside === null) store();
+      else s.if(isThere === null || inside === isThere ? inside : inside.and(isThere), store);
+    };
+    for (let first = 0; first < values.length; first += width) write(first, Math.min(width, values.length));
   };
   /** Four neighbours at a time, which the thread has summed. */
   const each = (visit: (y: Uint, x: Uint, values: readonly Float[]) => void): void =>
@@ -217,6 +230,11 @@ export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): vo
   }
 }
 
-/** Whether a tile's sizes divide the GEMM's. */
-export const isWholeFor = ({ bm, bn, bk, slices }: Tile, m: number, n: number, k: number): boolean =>
-  m % bm === 0 && n % bn === 0 && k % (bk * slices) === 0;
+export function fitOf(
+  { bm, bn, bk, slices }: Tile,
+  [m, n, k]: readonly [number, number, number],
+  { transA, transB }: Pick<GemmForm, "transA" | "transB">,
+): Fit {
+  if (m % bm === 0 && n % bn === 0 && k % (bk * slices) === 0) return "whole";
+  return [n, transA ? m : k, transB ? k : n].every((length) => length % 4 === 0) ? "wide" : "each";
+}

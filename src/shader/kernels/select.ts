@@ -12,8 +12,10 @@ import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";
 import { NO_EPILOGUE } from "./epilogue.ts";
+import type { EpilogueForm } from "./epilogue.ts";
 import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
-import { gemm, isWholeFor, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
+import { gemmDot } from "./gemm-dot.ts";
+import { fitOf, gemm, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
 import * as rows from "./rows.ts";
@@ -211,16 +213,44 @@ export function softmaxGradientShader(g: GraphBuilder, name: "softmax" | "logSof
 }
 
 const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
+/** The kernel of contiguous rows, as a variant. */
+const DOT = "dot";
 
-/** The largest tile that gives a device enough groups; of few tiles, one whose groups split K. count: products. */
-function tileFor(m: number, n: number, count = 1): Tile {
-  const fixed = variantOf(TILE_NAMES);
-  if (fixed !== null) return TILES[fixed];
+/** Groups of a small tile that leave most of a GPU idle. */
+const FEW_GROUPS = 32;
+
+/**
+ * The largest tile that gives a device enough groups; of few tiles, one whose groups split K, or the kernel of contiguous rows. count: products. hasRows: of both
+ * operands, four elements at a time.
+ */
+function tileFor(m: number, n: number, count: number, hasRows: boolean): Tile | typeof DOT {
+  const fixed = variantOf<keyof typeof TILES | typeof DOT>(hasRows ? [...TILE_NAMES, DOT] : TILE_NAMES);
+  if (fixed !== null) return fixed === DOT ? DOT : TILES[fixed];
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
   if (groups(TILES.large) >= 192) return TILES.large;
   if (groups(TILES.wide) >= 256) return TILES.wide;
   if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return TILES.medium;
-  return TILES.smallInTwo;
+  if (groups(TILES.smallInTwo) > FEW_GROUPS) return TILES.smallInTwo;
+  return hasRows ? DOT : TILES.tinyInEight;
+}
+
+/** Beyond so many columns of A, a group of the smallest tile takes longer than DirectML's GEMM. */
+const MAX_DEPTH = 512;
+
+interface Product {
+  readonly kernel: (epilogue: EpilogueForm) => Kernel;
+  /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
+  readonly extent: number;
+}
+
+/** The kernel of a product, or of `count`. */
+function productFor(form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
+  const [m, n, k] = sizes;
+  const tile = tileFor(m, n, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
+  if (tile === DOT) return { kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
+  const fit = fitOf(tile, sizes, form);
+  const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
+  return { kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), extent: isSlow ? 0 : Math.min(m, n, k) };
 }
 
 /** Whether strides are those of the transpose of a packed matrix. */
@@ -254,22 +284,19 @@ export function matmulShader(
   if ((transA && !packsTransposed(a)) || (transB && !packsTransposed(b))) return null;
   const added = c === null || beta === 0 ? null : addendOf(g, c, [m, n]);
   if (added === null && c !== null && beta !== 0) return null;
-  const tile = tileFor(m, n);
-  const fits = isWholeFor(tile, m, n, k);
   const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
   const scales = alpha !== 1 || (added !== null && beta !== 1);
   const isPlain = !transA && !transB && added === null && !scales;
   const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
   const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { bias: added.x }) };
-  // Only whole tiles have been measured.
-  if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], fits ? Math.min(m, n, k) : 0) === null) return null;
-  const form = { ...PLAIN, transA, transB, bias: added?.kind ?? null, scales };
-  return gemmLaunch(g, tile, fits, form, inputs, output, { alpha, beta });
+  const product = productFor({ ...PLAIN, transA, transB, bias: added?.kind ?? null, scales }, [m, n, k]);
+  if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], product.extent) === null) return null;
+  return gemmLaunch(g, product, inputs, output, { alpha, beta });
 }
 
 /** A GEMM by a shader, whose launch can take an epilogue. */
-function gemmLaunch(g: GraphBuilder, tile: Tile, fits: boolean, form: GemmForm, inputs: Inputs, output: GemmOutput, params: Params): Expr {
-  const launch = new EpilogueLaunch(g, (epilogue) => gemm(tile, fits, { ...form, epilogue }), output, params, "elements");
+function gemmLaunch(g: GraphBuilder, { kernel }: Product, inputs: Inputs, output: GemmOutput, params: Params): Expr {
+  const launch = new EpilogueLaunch(g, kernel, output, params, "elements");
   // The epilogue reads the operands as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
   return g.shader(launch.call(own, NO_EPILOGUE), Object.values(own), [output], launch.epilogues(own, NO_EPILOGUE))[0]!;
@@ -299,14 +326,12 @@ export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: re
   const count = sizeOf(batch);
   const [left, right] = [matricesOf(g, a, batch), matricesOf(g, b, batch)];
   if (left === null || right === null) return null;
-  const tile = tileFor(m, n, count);
-  const fits = isWholeFor(tile, m, n, k);
   const output = { name: "c", dtype: "float32" as const, sizes: [count, m, n] };
-  // Only whole tiles have been measured.
-  if (chosen(g, "batchedMatmul", [left.x, right.x, output], fits ? Math.min(m, n, k) : 0) === null) return null;
   const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
+  const product = productFor(form, [m, n, k], count);
+  if (chosen(g, "batchedMatmul", [left.x, right.x, output], product.extent) === null) return null;
   const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
-  const y = gemmLaunch(g, tile, fits, form, { a: left.x, b: right.x }, output, params);
+  const y = gemmLaunch(g, product, { a: left.x, b: right.x }, output, params);
   return g.reinterpret(y, { sizes: [...batch, m, n] });
 }
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "../../../src/shader/kernels/broadcast.ts";
 import * as each from "../../../src/shader/kernels/elementwise.ts";
-import { gemm, isWholeFor, TILES, type Tile } from "../../../src/shader/kernels/gemm.ts";
+import { fitOf, gemm, PLAIN, TILES, type Tile } from "../../../src/shader/kernels/gemm.ts";
 import * as rows from "../../../src/shader/kernels/rows.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
 import { embeddingBackward } from "../../../src/shader/kernels/scatter.ts";
@@ -18,7 +18,7 @@ const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0)
 
 function runGemm(tile: Tile, m: number, n: number, k: number): void {
   const [a, b] = [real([m, k], 1, 1), real([k, n], 2, 1)];
-  const { c } = runKernel(gemm(tile, isWholeFor(tile, m, n, k)), { inputs: { a, b }, outputs: { c: [m, n] } });
+  const { c } = runKernel(gemm(tile, fitOf(tile, [m, n, k], PLAIN)), { inputs: { a, b }, outputs: { c: [m, n] } });
   const [x, y] = [values(a), values(b)];
   const entry = (row: number, column: number): number => sum(Array.from({ length: k }, (_, q) => x[row * k + q]! * y[q * n + column]!));
   expectClose(values(c!), Array.from({ length: m * n }, (_, i) => entry(Math.floor(i / n), i % n))); // prettier-ignore

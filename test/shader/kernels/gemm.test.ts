@@ -1,6 +1,7 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Activation } from "../../../src/graph/graph.ts";
-import { gemm, isWholeFor, PLAIN, TILES, type GemmForm } from "../../../src/shader/kernels/gemm.ts";
+import { fitOf, gemm, PLAIN, TILES, type GemmForm } from "../../../src/shader/kernels/gemm.ts";
+import { gemmDot } from "../../../src/shader/kernels/gemm-dot.ts";
 import { NO_EPILOGUE } from "../../../src/shader/kernels/epilogue.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
@@ -11,11 +12,12 @@ const sizes: Sizes = [
   [1, 70, 5],
   [64, 64, 16],
   [65, 130, 33],
+  [36, 44, 20],
 ];
 
 describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
   // The evaluator takes its time: the large tiles see few sizes.
-  const few: Sizes = name === "large" || name === "wide" ? [[128, 128, 16], [60, 20, 9]] : tile.slices > 1 || name === "square" ? [[64, 32, 64], [37, 33, 19]] : sizes; // prettier-ignore
+  const few: Sizes = name === "large" || name === "wide" ? [[128, 128, 16], [60, 20, 9]] : tile.slices > 1 || name === "square" ? [[64, 32, 128], [37, 33, 19], [20, 36, 148]] : sizes; // prettier-ignore
   it.each(few)("%i x %i, %i deep", (m, n, k) => {
     const [a, b] = [numbers(m * k, 1, 1), numbers(k * n, 2, 1)];
     const expected = Array.from({ length: m * n }, (_, i) => {
@@ -24,8 +26,26 @@ describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
       return sum;
     });
     const buffers = { a: { shape: [m, k], values: a }, b: { shape: [k, n], values: b }, c: { shape: [m, n] } };
-    expectClose(launch(gemm(tile, false), buffers).c!, expected);
-    if (isWholeFor(tile, m, n, k)) expectClose(launch(gemm(tile, true), buffers).c!, expected);
+    for (const fit of new Set(["each", fitOf(tile, [m, n, k], PLAIN)] as const)) expectClose(launch(gemm(tile, fit), buffers).c!, expected);
+  });
+});
+
+describe("the kernel of contiguous rows", () => {
+  it.each([
+    [1, 1, 4],
+    [9, 5, 256],
+    [6, 10, 260],
+    [3, 33, 516],
+  ])("%i x %i, %i deep", (m, n, k) => {
+    const [a, b] = [numbers(m * k, 1, 1), numbers(n * k, 2, 1)];
+    const expected = Array.from({ length: m * n }, (_, i) => {
+      const [y, x] = [Math.floor(i / n), i % n];
+      let sum = 0;
+      for (let q = 0; q < k; q++) sum += a[y * k + q]! * b[x * k + q]!;
+      return sum;
+    });
+    const buffers = { a: { shape: [m, k], values: a }, b: { shape: [n, k], values: b }, c: { shape: [m, n] } };
+    expectClose(launch(gemmDot({ ...PLAIN, transB: true }), buffers).c!, expected);
   });
 });
 
@@ -57,7 +77,7 @@ describe("several products", () => {
         bias: { shape: [n], values: added },
         c: { shape: [batch, m, n] },
       };
-      const kernel = gemm(tile, isWholeFor(tile, m, n, k), { ...PLAIN, bias: "row", isBatched: true });
+      const kernel = gemm(tile, fitOf(tile, [m, n, k], PLAIN), { ...PLAIN, bias: "row", isBatched: true });
       expectClose(launch(kernel, buffers, { strideA, strideB }).c!, expected);
     }
   });
@@ -82,9 +102,10 @@ describe("operands and epilogues", () => {
     const form: GemmForm = { ...PLAIN, ...more };
     const { transA, transB, bias, scales, isBatched, epilogue } = form;
     const { activation, hasAddend, reluGradient } = epilogue;
-    for (const [rows, columns, deep, isWhole] of [
-      [m, n, k, false],
-      [64, 32, 32, true],
+    for (const [rows, columns, deep, fit] of [
+      [m, n, k, "each"],
+      [64, 32, 32, "whole"],
+      [36, 44, 52, "wide"],
     ] as const) {
       const count = isBatched ? 2 : 1;
       const size = rows * columns;
@@ -113,7 +134,9 @@ describe("operands and epilogues", () => {
         c: { shape: [...lead, rows, columns] },
       };
       const params = { ...(scales ? { alpha, beta } : {}), ...(isBatched ? { strideA: rows * deep, strideB: deep * columns } : {}) };
-      expectClose(launch(gemm(TILES.smallInTwo, isWhole, form), buffers, params).c!, expected);
+      expect(fitOf(TILES.smallInTwo, [rows, columns, deep], form)).toBe(fit);
+      expectClose(launch(gemm(TILES.smallInTwo, fit, form), buffers, params).c!, expected);
+      if (transB && !transA && !isBatched && deep % 4 === 0) expectClose(launch(gemmDot(form), buffers, params).c!, expected);
     }
   });
 });
