@@ -1,6 +1,6 @@
 /** What the table of nodes is written with: values of a shader by the dtypes of the graph. */
 import type { DType } from "../../core/dtype.ts";
-import type { GraphNode } from "../../graph/graph.ts";
+import type { Expr, GraphNode } from "../../graph/graph.ts";
 import type { Element } from "../ir.ts";
 import { Bool, Uint, type Float, type Int } from "../numbers.ts";
 
@@ -29,11 +29,28 @@ export interface Indexed {
 }
 export type IndexedCode = (s: Constants, element: Indexed, node: Attributes) => Code;
 
+/** What the elements of a matrix product are sums of. */
+export interface Terms {
+  /** Terms of each element. */
+  readonly count: number;
+  /** The two factors of each element's first term, as tensors of the product's sizes, and how many elements behind them those of the next term are. */
+  readonly operands: readonly [Operand, Operand];
+  readonly addend: Expr | null;
+  /** An element of the result. */
+  readonly finish: (s: Constants, sum: Float, addend: Float | null) => Float;
+}
+interface Operand {
+  readonly first: Expr;
+  readonly stride: number;
+}
+
 /** How a node reads as shader code. */
 export interface Reading {
   /** Dtypes of the inputs and outputs that it computes in. */
   readonly dtypes: ReadonlySet<DType>;
-  readonly code: { readonly element: ElementCode } | { readonly indexed: IndexedCode };
+  readonly code: { readonly element: ElementCode } | { readonly indexed: IndexedCode } | { readonly terms: (node: Attributes) => Terms };
+  /** How many elements of each input one element is made of, where they are several. */
+  readonly reads?: (node: Attributes) => readonly number[];
   /** Of nodes whose elements are all one number: which. Their readers contain it. */
   readonly constant?: (node: Attributes) => number | null;
   /** False for attributes that the code does not know. */

@@ -4,8 +4,10 @@ import { ACTIVATIONS } from "./activations.ts";
 import type { Reading } from "./code.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { INDEXED } from "./indexed.ts";
+import { PRODUCTS } from "./products.ts";
+import { WINDOWS } from "./windows.ts";
 
-const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED };
+const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED, ...PRODUCTS, ...WINDOWS };
 
 /** Null: there is no code of it, or not of these dtypes and attributes. */
 export function readingOf(node: GraphNode): Reading | null {

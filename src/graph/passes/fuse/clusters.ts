@@ -12,6 +12,7 @@ import { axesOfNode, sameAccess } from "./reduced-axes.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
 import { hasTail, sectionsOf } from "./sections.ts";
+import { isSmallProduct } from "./work.ts";
 
 /** Nodes of a region: pipelines of longer shaders take long to be made. */
 const MAX_NODES = 64;
@@ -75,11 +76,11 @@ export function factsOf(
 /** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */
 export const isFusable = (node: GraphNode): boolean =>
   node.after === undefined &&
-  node.outputs.length === 1 &&
-  node.outputs[0] !== null &&
+  node.outputs.every((x, i) => (i === 0) === (x !== null)) &&
+  node.outputs.length > 0 &&
   isWritable(node.outputs[0]!) &&
   node.inputs.every((x) => x === null || isReadable(x)) &&
-  (isReduction(node) || (readingOf(node) !== null && readingOf(node)!.constant === undefined));
+  (isReduction(node) || (readingOf(node) !== null && readingOf(node)!.constant === undefined && isSmallProduct(node)));
 
 /** Whether it reduces rows that a group of threads has; of length 1 they are copies. */
 function isReduction(node: GraphNode): boolean {

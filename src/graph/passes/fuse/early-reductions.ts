@@ -7,13 +7,14 @@ import { foldOf } from "../../../shader/operations/reductions.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { isFusable, isSmallReduction, SMALL } from "./clusters.ts";
+import { readsMany } from "./work.ts";
 
 /** Nodes that are copied. */
 const MAX_NODES = 8;
 
 export interface Early {
   readonly graph: Graph;
-  /** Operators that are no part of regions, on the longest path to a node. */
+  /** Operators that are no part of regions, or read many elements for each, on the longest path to a node. */
   readonly levels: ReadonlyMap<GraphNode, number>;
   readonly reductions: ReadonlySet<GraphNode>;
 }
@@ -31,7 +32,8 @@ export function separateEarlyReductions(graph: Graph, parts: ReadonlySet<GraphNo
       if (value === undefined) continue;
       readers.set(value, [...(readers.get(value) ?? []), node]);
       const maker = makers.get(value);
-      if (maker !== undefined) level = Math.max(level, levels.get(maker)! + (isFusable(maker) || isNumber(maker) ? 0 : 1));
+      if (maker !== undefined)
+        level = Math.max(level, levels.get(maker)! + ((isFusable(maker) && !readsMany(maker)) || isNumber(maker) ? 0 : 1));
     }
     levels.set(node, level);
     for (const x of node.outputs) if (x !== null) makers.set(x.value, node);
@@ -44,7 +46,7 @@ export function separateEarlyReductions(graph: Graph, parts: ReadonlySet<GraphNo
     for (let at = open.pop(); at !== undefined; at = open.pop())
       for (const x of at.inputs) {
         const maker = x === null ? undefined : makers.get(x.value);
-        if (maker === undefined || found.has(maker) || !isFusable(maker) || foldOf(maker) !== null) continue;
+        if (maker === undefined || found.has(maker) || !isFusable(maker) || readsMany(maker) || foldOf(maker) !== null) continue;
         if (sizeOf(maker.outputs[0]!.sizes) > SMALL || parts.has(maker) || found.size === MAX_NODES) return null;
         found.add(maker);
         open.push(maker);

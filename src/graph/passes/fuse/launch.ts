@@ -44,7 +44,7 @@ function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): 
       node.attributes,
       node.outputs[0]!.dtype,
       node.inputs.map(read),
-      readingOf(node) === null || "indexed" in readingOf(node)!.code
+      readingOf(node) === null || !("element" in readingOf(node)!.code)
         ? [node.outputs[0]!.sizes, node.inputs.map((x) => x && [x.sizes, x.strides])]
         : 0,
     ]),

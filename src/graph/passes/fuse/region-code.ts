@@ -3,7 +3,7 @@ import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
 import type { Float, Uint } from "../../../shader/numbers.ts";
-import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code } from "../../../shader/operations/code.ts";
+import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code, type Terms } from "../../../shader/operations/code.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
@@ -95,6 +95,7 @@ export class RegionCode {
   #computed(node: GraphNode, lanes: Lanes): readonly Code[] {
     const { code } = readingOf(node)!;
     const count = isUniform(lanes) ? 1 : this.#width;
+    if ("terms" in code) return this.#product(code.terms(node), lanes, count);
     if ("indexed" in code)
       return Array.from({ length: count }, (_, k) => {
         const index = laneOf(lanes, k);
@@ -104,6 +105,33 @@ export class RegionCode {
     const inputs = node.inputs.map((x) => this.read(x!, lanes));
     const each = Math.max(1, ...inputs.map((x) => x.length));
     return Array.from({ length: each }, (_, k) => code.element(this.#s, inputs.map((x) => x[x.length === 1 ? 0 : k]!), node)); // prettier-ignore
+  }
+
+  /** Sums of the terms, in their order. */
+  #product({ count, operands, addend, finish }: Terms, lanes: Lanes, width: number): readonly Code[] {
+    const s = this.#s;
+    const added = addend === null ? null : (this.read(addend, lanes) as readonly Float[]);
+    const step = stepOf(count);
+    const factors = operands.map(({ first, stride }) => {
+      const constant = constantOf(first, this.#facts);
+      if (constant !== null) {
+        const same = [literal(s, "float32", constant) as Float];
+        return (): Float[][] => Array.from({ length: step }, () => same);
+      }
+      const from = this.#buffer(this.#region.inputNames[sourceIndex(this.#region, first)]!);
+      const access = accessOf(first);
+      const at = mapLanes(s, access, lanes, this.#width);
+      const isWide = stride === 1 && step % 4 === 0 && access.offset % 4 === 0 && access.axes.every((a) => a.stride % 4 === 0);
+      return (k: Uint): Float[][] => termsAt(from, at, k, { stride, step, isWide }, width);
+    });
+    const sums = Array.from({ length: width }, () => s.variable(s.f32(0)));
+    const sum = (k: Uint): void => {
+      const [a, b] = factors.map((terms) => terms(k)) as [Float[][], Float[][]];
+      for (let i = 0; i < step; i++)
+        sums.forEach((total, lane) => (total.value = laneIn(a[i]!, lane).fma(laneIn(b[i]!, lane), total.value)));
+    };
+    s.for(0, count, sum, { step, unroll: count <= MAX_UNROLLED });
+    return sums.map((total, lane) => finish(s, total.value, added === null ? null : laneIn(added, lane)));
   }
 
   /** The elements of an expression at lanes of its reader. */
@@ -165,6 +193,39 @@ export class RegionCode {
   storeOne(index: number, at: Uint, value: Code): void {
     this.#buffer(this.#region.outputNames[index]!).storesInside(at, [value as never]);
   }
+}
+
+/** Terms of a product that are written out, and those of one step of a loop over more. */
+const [MAX_UNROLLED, MAX_STEP] = [16, 8];
+
+/** Terms of one step, a divisor of their number. */
+function stepOf(count: number): number {
+  for (let step = Math.min(count, MAX_STEP); ; step--) if (count % step === 0) return step;
+}
+
+/** Of all lanes, or the one that they share. */
+const laneIn = (values: readonly Float[], lane: number): Float => values[values.length === 1 ? 0 : lane]!;
+
+interface Steps {
+  /** Elements between two terms. */
+  readonly stride: number;
+  /** Terms. */
+  readonly step: number;
+  /** Whether four adjacent ones are one access. */
+  readonly isWide: boolean;
+}
+
+/** A factor of so many terms from the k-th on, each for all lanes or for one that they share. at: lanes of the first term. */
+function termsAt(from: Numbers, at: Lanes, k: Uint, { stride, step, isWide }: Steps, width: number): Float[][] {
+  const ofTerm = (base: Uint, i: number): Uint => base.add(k.add(i).mul(stride >>> 0));
+  const isAcross = at.kind === "run" && at.step === 1 && width === 4 && at.alignment % 4 === 0 && stride % 4 === 0;
+  if (isAcross) return Array.from({ length: step }, (_, i) => from.loadsInside(ofTerm(at.base, i), 4));
+  const each = Array.from({ length: isUniform(at) ? 1 : width }, (_, lane) => {
+    const base = laneOf(at, lane);
+    const count = isWide ? 4 : 1;
+    return Array.from({ length: step / count }, (_, i) => from.loadsInside(ofTerm(base, count * i), count)).flat();
+  });
+  return Array.from({ length: step }, (_, i) => each.map((terms) => terms[i]!));
 }
 
 const keyOfNode = (node: GraphNode, lanes: Lanes): string => `${node.outputs[0]!.value.id}@${keyOfLanes(lanes)}`;

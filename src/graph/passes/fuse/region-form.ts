@@ -4,6 +4,7 @@ import type { GraphNode } from "../../graph.ts";
 import { reduces, rowRegionOf, type RowRegion } from "./row-region.ts";
 import { MAX_ROW, rowThreadsOf, type RowThreads } from "./row-threads.ts";
 import { regionOf, type Facts, type Region } from "./region.ts";
+import { excessOf } from "./work.ts";
 
 export interface Form extends Region {
   /** Null: it reduces nothing. */
@@ -14,7 +15,7 @@ export interface Form extends Region {
 export function formOf(nodes: readonly GraphNode[], facts: Facts): Form | string {
   const region = regionOf(nodes, facts);
   if (region === null) return "a value seen as another type";
-  if (!reduces(nodes)) return { ...region, rows: null };
+  if (!reduces(nodes)) return excessOf(nodes, facts, null) ?? { ...region, rows: null };
   const rows = rowRegionOf(nodes, region.outputs, facts);
   if (rows === null) return "rows of another shape";
   if (rows.shape.reduced > MAX_ROW) return `rows of more than ${MAX_ROW} elements`;
@@ -24,5 +25,5 @@ export function formOf(nodes: readonly GraphNode[], facts: Facts): Form | string
     if (isByte(dtype)) return rows.outputs[i] === "row" || plan.width % 4 !== 0;
     return dtype === "float16" && rows.outputs[i] === "element" && plan.width % 2 !== 0;
   });
-  return isNarrow ? "narrow elements of several threads" : { ...region, rows: { ...rows, plan } };
+  return isNarrow ? "narrow elements of several threads" : (excessOf(nodes, facts, plan) ?? { ...region, rows: { ...rows, plan } });
 }

@@ -7,9 +7,9 @@ describe("regions of a graph", () => {
   it("have no path that leaves them and returns", () => {
     const built = build();
     const { g, graph } = built;
-    const x = built.input(1, 1, 4, 4);
+    const x = built.input(1, 1, 144, 144);
     const a = g.elementWiseExp(x);
-    const product = g.gemm(a, x, { output: { sizes: [1, 1, 4, 4] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 });
+    const product = g.gemm(a, x, { output: { sizes: [1, 1, 144, 144] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 });
     graph.outputs = [g.elementWiseAdd(g.elementWiseNegate(a), product)];
     const result = fused(built);
     // The negation goes with the exponential or with the addition, but not both with both.

@@ -10,7 +10,7 @@ function masked(rows: number, columns: number): { readonly built: Built; readonl
   const { g, graph } = built;
   const labels = built.input(1, 1, rows, 1);
   const mask = g.elementWiseAbs(g.elementWiseSign(labels));
-  const product = g.gemm(built.input(1, 1, rows, 8), built.input(1, 1, 8, columns), { output: { sizes: [1, 1, rows, columns] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
+  const product = g.gemm(built.input(1, 1, rows, 144), built.input(1, 1, 144, columns), { output: { sizes: [1, 1, rows, columns] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
   const maker = graph.nodes.at(-1)!;
   const wide = (x: Expr): Expr => g.expand(x, [1, 1, rows, columns]);
   const sum = (x: Expr, axes: readonly number[], sizes: readonly number[]): Expr => g.reduce(x, { function: "SUM", output: { sizes, dtype: "float32" }, axes }); // prettier-ignore

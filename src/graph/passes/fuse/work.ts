@@ -1,0 +1,62 @@
+/**
+ * How much a region's threads compute where elements are made of many others: sums of a matrix product, maxima of windows. A small product costs less
+ * than a launch of its own, with the wait before it: 2.7 microseconds on an H200, where a product of 128 by DirectML takes another seven.
+ */
+import { sizeOf } from "../../../core/shape.ts";
+import { foldOf } from "../../../shader/operations/reductions.ts";
+import { readingOf } from "../../../shader/operations/table.ts";
+import type { GraphNode } from "../../graph.ts";
+import { constantOf, insideMaker, type Facts } from "./region.ts";
+import type { RowThreads } from "./row-threads.ts";
+
+/** Terms of an element, which a thread adds one behind the other, and of a product: of more, tiles that threads share are faster. */
+const [MAX_TERMS, MAX_PRODUCT] = [128, 2 ** 22];
+/** Elements that are read for one element, two for each term, and for all elements of a thread. */
+const [MAX_READS, MAX_OF_THREAD] = [2 * MAX_TERMS, 1024];
+
+/** Terms of each element of a matrix product; null: it is none. */
+function termsOf(node: GraphNode): number | null {
+  const code = readingOf(node)?.code;
+  return code !== undefined && "terms" in code ? code.terms(node).count : null;
+}
+
+/** Whether a node is an operator of its own where no region takes it: one element of it reads several of its inputs. */
+export const readsMany = (node: GraphNode): boolean => readingOf(node)?.reads !== undefined;
+
+/** Whether a node is no product, or one so small that groups of threads share none of what they read. */
+export function isSmallProduct(node: GraphNode): boolean {
+  const terms = termsOf(node);
+  return terms === null || (terms <= MAX_TERMS && terms * sizeOf(node.outputs[0]!.sizes) <= MAX_PRODUCT);
+}
+
+/** Why a region's threads would have too much work; null: they would not. plan: of rows. */
+export function excessOf(nodes: readonly GraphNode[], facts: Facts, plan: RowThreads | null): string | null {
+  if (!nodes.some(readsMany)) return null;
+  const inside = new Set(nodes);
+  // What does not stay in registers is computed in each pass over the rows.
+  const ofThread = plan === null ? 4 : plan.together < plan.each ? Infinity : plan.each * plan.width;
+  /** Elements that are read for one element, and whether they are terms of a product. */
+  const known = new Map<GraphNode, { readonly reads: number; readonly isProduct: boolean }>();
+  for (const node of nodes) {
+    const counts = readingOf(node)?.reads?.(node);
+    const terms = termsOf(node);
+    let [reads, isProduct] = [0, terms !== null];
+    for (const [i, x] of node.inputs.entries()) {
+      if (x === null || constantOf(x, facts) !== null) continue;
+      const count = counts?.[i] ?? 0;
+      const maker = insideMaker(x, inside, facts);
+      if (maker !== null && count > 0 && terms !== null) return "a product of what is computed here";
+      const before = maker === null ? null : known.get(maker)!;
+      const own = count > 0 ? count * (1 + (before?.reads ?? 0)) : (before?.reads ?? 0);
+      // What two inputs are made of is mostly the same.
+      reads = counts === undefined ? Math.max(reads, own) : reads + own;
+      isProduct ||= before?.isProduct ?? false;
+    }
+    if (reads > MAX_READS) return "elements computed again and again";
+    if (isProduct && reads > 0 && (reads * ofThread > MAX_OF_THREAD || reads * sizeOf(node.outputs[0]!.sizes) > 2 * MAX_PRODUCT))
+      return "a product of too many terms";
+    // What a row has once is known from then on.
+    known.set(node, foldOf(node) === null ? { reads, isProduct } : { reads: 0, isProduct: false });
+  }
+  return null;
+}
