@@ -11,7 +11,7 @@ import { inPlacePairs } from "./in-place.ts";
 import { axesOfNode, sameAccess } from "./reduced-axes.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
-import { hasTail, sectionsOf } from "./sections.ts";
+import { bindsWords } from "./views.ts";
 import { isSmallProduct } from "./work.ts";
 
 /** Nodes of a region: pipelines of longer shaders take long to be made. */
@@ -182,7 +182,7 @@ class Grouping {
 
   /** A last thread of fewer elements sees buffers by words too, and not as texels: each of them twice. */
   #limitOf(region: Form): number {
-    return region.rows !== null || hasTail(sectionsOf(region)) ? Math.min(this.#facts.maxBuffers, MAX_BUFFERS) : this.#facts.maxBuffers;
+    return bindsWords(region) ? Math.min(this.#facts.maxBuffers, MAX_BUFFERS) : this.#facts.maxBuffers;
   }
 
   /** Whether a state could no longer be written in place: a copy of it is one more step of the program. */

@@ -66,6 +66,33 @@ const isSameSource = (a: Source, b: Source): boolean =>
 /** Threads of a group: of all regions the same. */
 export const threadsOf = (form: Form): number => (form.rows === null ? threadsFor(sectionsOf(form)) : form.rows.plan.threads);
 
+/** Threads of a group up to which regions of fewer take more rows, to share a launch with others. */
+const MAX_SHARED_THREADS = 256;
+/** Bytes of a group's shared memory. */
+const MAX_SHARED = 2 ** 15;
+
+/** Threads of a group of a launch of several regions. */
+const sharedThreads = (forms: readonly Form[]): number =>
+  Math.max(...(forms.some(({ rows }) => rows !== null) ? forms.filter(({ rows }) => rows !== null) : forms).map(threadsOf));
+
+/** A region as part of a launch with more threads: so many more rows of a group. */
+function withThreads(form: Form, threads: number): Form {
+  if (form.rows === null || form.rows.plan.threads === threads) return form;
+  const { plan } = form.rows;
+  return { ...form, rows: { ...form.rows, plan: { ...plan, threads, rows: (plan.rows * threads) / plan.threads } } };
+}
+
+/** Values that a region's threads combine in shared memory, at most. */
+const combined = ({ rows }: Form): number => (rows === null || rows.plan.across === 1 ? 0 : rows.passes.flat().length);
+
+/** Whether regions have as many threads, or so few that those with fewer can have more rows. */
+export function canShareThreads(forms: readonly Form[]): boolean {
+  if (forms.length === 1) return true;
+  const threads = sharedThreads(forms);
+  if (4 * threads * forms.reduce((n, form) => n + combined(form), 0) > MAX_SHARED) return false;
+  return threads <= MAX_SHARED_THREADS || forms.every((form) => threadsOf(form) === threads);
+}
+
 export const groupsOf = (form: Form, threads = threadsOf(form)): number =>
   form.rows === null ? Math.ceil(launchedThreads(sectionsOf(form)) / threads) : Math.ceil(form.rows.shape.kept / form.rows.plan.rows);
 
@@ -168,10 +195,11 @@ function sourceOf(made: Kernel, ...of: [...Parameters<typeof kernelOf>]): Launch
   return made.program.hasSource ? () => made.program.source : () => kernelOf(...of).program.source;
 }
 
-/** forms: of regions that do not depend on each other, with as many threads. */
-export function launchOf(forms: readonly Form[], facts: Facts, traits: ShaderTraits, id: number, origin: string): Launch {
-  for (const form of forms) requireInside(form, facts);
-  const threads = threadsOf(forms.find(({ rows }) => rows !== null) ?? forms[0]!);
+/** regions: that do not depend on each other. */
+export function launchOf(regions: readonly Form[], facts: Facts, traits: ShaderTraits, id: number, origin: string): Launch {
+  for (const region of regions) requireInside(region, facts);
+  const threads = sharedThreads(regions);
+  const forms = regions.map((region) => withThreads(region, threads));
   const { parts, sources } = partsOf(forms, threads);
   const made = kernelOf(parts, sources, threads, facts);
   const outputs = forms.flatMap((form) => form.outputs);

@@ -2,9 +2,11 @@
 import type { Capabilities } from "../../../dml/capabilities.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import { GraphBuilder } from "../../builder.generated.ts";
-import { Expr, withNodes, type Graph, type GraphNode } from "../../graph.ts";
+import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
+import { isFusable } from "./clusters.ts";
 import { axesOfNode } from "./reduced-axes.ts";
 import { isReadable, isWritable } from "./region.ts";
+import { readsMany } from "./work.ts";
 
 /** Elements of a block, where adjacent threads have adjacent elements of a row, and where they have adjacent rows. */
 const [ALONG, ACROSS] = [4096, 1024];
@@ -25,15 +27,27 @@ const STEPS: { readonly [fn: string]: readonly [first: string, second: string] }
   MIN: ["MIN", "MIN"],
 };
 
+/** So many times smaller are blocks of elements that are made of many others, such as the gradient of maxima of windows. */
+const OF_MANY = 4;
+/** Nodes between a reduction and what reads many elements. */
+const MAX_BETWEEN = 4;
+
+/** Whether an element is made of many others, in what becomes one region. */
+function isOfMany(x: Expr, makers: ReadonlyMap<Value, GraphNode>, between = MAX_BETWEEN): boolean {
+  const maker = makers.get(x.value);
+  if (maker === undefined || !isFusable(maker) || foldOf(maker) !== null) return false;
+  return readsMany(maker) || (between > 0 && maker.inputs.some((y) => y !== null && isOfMany(y, makers, between - 1)));
+}
+
 /** The axis that is cut, and in how many blocks; null: the node stays as it is. */
-function cutOf(node: GraphNode): { readonly axis: number; readonly blocks: number } | null {
+function cutOf(node: GraphNode, makers: ReadonlyMap<Value, GraphNode>): { readonly axis: number; readonly blocks: number } | null {
   const x = node.inputs[0];
   const out = node.outputs[0];
   if (x == null || out == null || foldOf(node) === null || !(STEPS[node.attributes["function"] as string] !== undefined)) return null;
   if (x.dtype === "float16" || !isReadable(x) || !isWritable(out) || x.sizes.length >= MAX_AXES) return null;
   const { axes, kept, reduced } = axesOfNode(node);
   const isAlong = axes.at(-1)?.isReduced === true;
-  const block = isAlong ? ALONG : ACROSS;
+  const block = (isAlong ? ALONG : ACROSS) / (isOfMany(x, makers) ? OF_MANY : 1);
   const groups = isAlong ? kept : Math.ceil(kept / CONTIGUOUS);
   if (reduced < 4 * block || groups >= GROUPS) return null;
   const wanted = Math.min(MAX_BLOCKS, Math.ceil(reduced / block), Math.ceil((4 * GROUPS) / groups));
@@ -47,8 +61,9 @@ function cutOf(node: GraphNode): { readonly axis: number; readonly blocks: numbe
 }
 
 export function splitLongReductions(graph: Graph, capabilities: Capabilities): Graph {
+  const makers = new Map(graph.nodes.flatMap((node) => node.outputs.flatMap((x) => (x === null ? [] : [[x.value, node] as const]))));
   const cuts = new Map(graph.nodes.flatMap((node) => {
-    const cut = cutOf(node);
+    const cut = cutOf(node, makers);
     return cut === null ? [] : [[node, cut] as const];
   })); // prettier-ignore
   if (cuts.size === 0) return graph;

@@ -1,11 +1,10 @@
 /** Regions that do not depend on each other, as one launch: groups of threads of each, one behind the other. */
-import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
 import type { GraphNode, Value } from "../../graph.ts";
 import { isSmallReduction, type Grouped } from "./clusters.ts";
 import type { Form } from "./region-form.ts";
-import { groupsOf, threadsOf } from "./launch.ts";
+import { canShareThreads, groupsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
-import { hasTail, sectionsOf } from "./sections.ts";
+import { fitViews } from "./views.ts";
 
 /** Groups of a region that a device runs together with others; larger regions take as long alone. */
 const MAX_GROUPS = 256;
@@ -46,14 +45,18 @@ function isLateReduction(
   });
 }
 
-/** The step at which each is launched. A late one is launched at the last step before its first reader. */
+/** The step at which each is launched. A late one waits for the last step before its first reader that launches a region anyway, or for that before the reader. */
 function launchSteps(all: readonly Grouped[], facts: Facts): number[] {
   const steps = stepsOf(all, facts);
   const groups = new Map(all.flatMap(({ nodes }, i) => nodes.map((node) => [node, i] as const)));
-  return all.map((grouped, i) => {
-    if (!isLateReduction(grouped, facts, groups, all)) return steps[i]!;
-    const readers = grouped.nodes.flatMap((node) => facts.readers.get(node.outputs[0]!.value)!);
-    return Math.min(...readers.map((reader) => steps[groups.get(reader)!]!)) - 1;
+  const late = all.map((grouped) => isLateReduction(grouped, facts, groups, all));
+  const hosts = new Set(all.flatMap(({ region }, i) => (region === null || late[i]! || groupsOf(region) > MAX_GROUPS ? [] : [steps[i]!])));
+  return all.map(({ nodes }, i) => {
+    if (!late[i]!) return steps[i]!;
+    const readers = nodes.flatMap((node) => facts.readers.get(node.outputs[0]!.value)!);
+    const last = Math.min(...readers.map((reader) => steps[groups.get(reader)!]!)) - 1;
+    for (let step = last; step >= steps[i]!; step--) if (hosts.has(step)) return step;
+    return last;
   });
 }
 
@@ -61,22 +64,23 @@ function launchSteps(all: readonly Grouped[], facts: Facts): number[] {
 export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
   const steps = launchSteps(all, facts);
   const launches: Grouped[][] = [];
-  const open = new Map<string, Grouped[]>();
+  /** By their step. */
+  const open = new Map<number, Grouped[][]>();
   all.forEach((grouped, i) => {
     const region = formIn(grouped);
     if (region === null || groupsOf(region) > MAX_GROUPS || writesReadState(grouped, region, facts)) {
       launches.push([grouped]);
       return;
     }
-    const key = `${steps[i]} ${threadsOf(region)}`;
-    const list = open.get(key);
-    if (list !== undefined && fits([...list, grouped], facts)) {
+    const step = open.get(steps[i]!) ?? [];
+    const list = step.find((other) => fits([...other, grouped], facts));
+    if (list !== undefined) {
       list.push(grouped);
       return;
     }
     const begun = [grouped];
     launches.push(begun);
-    open.set(key, begun);
+    open.set(steps[i]!, [...step, begun]);
   });
   return inOrder(launches, all, facts);
 }
@@ -89,15 +93,10 @@ function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, reader
   });
 }
 
-/** Whether its shader binds buffers twice, as vectors and as words, for a last thread with fewer elements: then fewer buffers fit. */
-const bindsWords = (form: Form): boolean => form.rows !== null || hasTail(sectionsOf(form));
-
 function fits(list: readonly Grouped[], facts: Facts): boolean {
-  const limit = list.some((grouped) => bindsWords(formIn(grouped)!)) ? Math.min(facts.maxBuffers, MAX_BUFFERS) : facts.maxBuffers;
-  const sources = new Set(list.flatMap((grouped) => formIn(grouped)!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
-  const outputs = list.reduce((n, grouped) => n + formIn(grouped)!.outputs.length, 0);
+  const forms = list.map((grouped) => formIn(grouped)!);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
-  return sources.size + outputs <= limit && nodes <= MAX_NODES && list.length <= MAX_PARTS;
+  return nodes <= MAX_NODES && list.length <= MAX_PARTS && canShareThreads(forms) && fitViews(forms, facts.maxBuffers);
 }
 
 /** As the regions were ordered, by the last of each launch, but behind what it depends on. */

@@ -11,8 +11,8 @@ import type { RowThreads } from "./row-threads.ts";
 
 /** Terms of an element, which a thread adds one behind the other, and of a product: of more, tiles that threads share are faster. */
 const [MAX_TERMS, MAX_PRODUCT] = [128, 2 ** 22];
-/** Elements that are read for one element, two for each term, and for all elements of a thread. */
-const [MAX_READS, MAX_OF_THREAD] = [2 * MAX_TERMS, 1024];
+/** Elements that are read for one element, two for each term, for all of a thread, for all of a group, and of a region. */
+const [MAX_READS, MAX_OF_THREAD, MAX_OF_GROUP, MAX_OF_ALL] = [2 * MAX_TERMS, 1024, 2 ** 17, 2 ** 24];
 
 /** Terms of each element of a matrix product; null: it is none. */
 function termsOf(node: GraphNode): number | null {
@@ -35,6 +35,7 @@ export function excessOf(nodes: readonly GraphNode[], facts: Facts, plan: RowThr
   const inside = new Set(nodes);
   // What does not stay in registers is computed in each pass over the rows.
   const ofThread = plan === null ? 4 : plan.together < plan.each ? Infinity : plan.each * plan.width;
+  const ofGroup = plan === null ? 0 : ofThread * plan.threads;
   /** Elements that are read for one element, and whether they are terms of a product. */
   const known = new Map<GraphNode, { readonly reads: number; readonly isProduct: boolean }>();
   for (const node of nodes) {
@@ -53,8 +54,8 @@ export function excessOf(nodes: readonly GraphNode[], facts: Facts, plan: RowThr
       isProduct ||= before?.isProduct ?? false;
     }
     if (reads > MAX_READS) return "elements computed again and again";
-    if (isProduct && reads > 0 && (reads * ofThread > MAX_OF_THREAD || reads * sizeOf(node.outputs[0]!.sizes) > 2 * MAX_PRODUCT))
-      return "a product of too many terms";
+    const isExcess = reads * ofThread > MAX_OF_THREAD || reads * ofGroup > MAX_OF_GROUP || reads * sizeOf(node.outputs[0]!.sizes) > MAX_OF_ALL; // prettier-ignore
+    if (isProduct && reads > 0 && isExcess) return "a product of too many terms";
     // What a row has once is known from then on.
     known.set(node, foldOf(node) === null ? { reads, isProduct } : { reads: 0, isProduct: false });
   }

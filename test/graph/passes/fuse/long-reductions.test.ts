@@ -30,3 +30,16 @@ it("leaves short rows, many rows, and what is no sum of sums", () => {
   // No number of blocks divides it.
   expect(split([1048573], [0])).toHaveLength(1);
 });
+
+it("cuts shorter rows of elements that are made of many others", () => {
+  const pool = { windowSize: [2, 2], strides: [2, 2], startPadding: [0, 0], endPadding: [0, 0], dilations: [1, 1] };
+  const names = (isPooled: boolean): string[] => {
+    const { g, graph, input } = build();
+    const x = input(64, 8, 8, 8);
+    const y = g.elementWiseTanh(isPooled ? g.maxPoolingGrad(x, input(64, 8, 4, 4), pool) : x);
+    graph.outputs = [g.reduce(y, { function: "SUM", output: { sizes: [1, 8, 1, 1], dtype: "float32" }, axes: [0, 2, 3] })];
+    return splitLongReductions(graph, capabilities).nodes.map((n) => n.operator);
+  };
+  expect(names(false).filter((name) => name === "REDUCE")).toHaveLength(1);
+  expect(names(true).filter((name) => name === "REDUCE")).toHaveLength(2);
+});

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import * as dx from "../../../../src/index.ts";
+import { eachDevice } from "../../../device.ts";
 import { build, operators } from "../../build.ts";
 import { fused } from "./programs.ts";
 
@@ -55,4 +57,35 @@ it("lets small reductions for other operators wait for each other, but not for w
   const scaled = early.g.gemm(early.g.expand(sum, [1, 1, 32, 144]), early.input(1, 1, 144, 144), { output: { sizes: [1, 1, 32, 144] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
   early.graph.outputs = [early.g.reduce(scaled, { function: "SUM", output: { sizes: [1, 1, 1, 144], dtype: "float32" }, axes: [2] })];
   expect(operators(fused(early))).toEqual(["SHADER", "GEMM", "SHADER"]);
+});
+
+eachDevice("a launch of regions with different threads", () => {
+  it("gives those with fewer more rows of a group", () => {
+    const run = dx.compile((x: dx.Tensor, y: dx.Tensor, z: dx.Tensor) => [dx.mean(x).mul(2), dx.sum(y, 0).neg(), z.mul(2).add(1), dx.amax(z, 1)] as const, { fuse: "always" }); // prettier-ignore
+    const values = (n: number, seed: number): number[] => Array.from({ length: n }, (_, i) => ((i * 7 + seed) % 11) - 5);
+    for (const seed of [0, 3, 8]) {
+      const [x, y, z] = [values(64, seed), values(640, seed), values(33 * 40, seed)];
+      const results = run(dx.tensor(x), dx.tensor(y).reshape([64, 10]), dx.tensor(z).reshape([33, 40]));
+      const [mean, sums, scaled, largest] = results.map((t) => ([t.toArraySync()] as unknown[]).flat(3).map(Number));
+      expect(mean![0]).toBeCloseTo(x.reduce((a, b) => a + b) / 32, 5);
+      expect(sums).toEqual(Array.from({ length: 10 }, (_, j) => -y.reduce((sum, v, i) => (i % 10 === j ? sum + v : sum), 0)));
+      expect(scaled).toEqual(z.map((v) => 2 * v + 1));
+      expect(largest).toEqual(Array.from({ length: 33 }, (_, i) => Math.max(...z.slice(40 * i, 40 * i + 40))));
+    }
+    expect(run.explain().fused.length).toBeLessThanOrEqual(2);
+    run.dispose();
+  });
+});
+
+it("launches a small reduction for an operator with the last region before that", () => {
+  const built = build();
+  const { g, graph, input } = built;
+  const [x, w] = [input(1, 1, 32, 144), input(1, 1, 144, 144)];
+  const product = (a: typeof x): typeof x => g.gemm(a, w, { output: { sizes: [1, 1, 32, 144] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }); // prettier-ignore
+  const first = product(x);
+  const sum = g.reduce(first, { function: "SUM", output: { sizes: [1, 1, 1, 144], dtype: "float32" }, axes: [2] });
+  const second = product(twice(g, product(first)));
+  graph.outputs = [g.join([g.reshape(sum, [144]), g.reshape(product(second), [32 * 144])], { output: { sizes: [33 * 144] }, axis: 0 })];
+  const result = fused(built);
+  expect(operators(result)).toEqual(["GEMM", "GEMM", "SHADER", "GEMM", "GEMM", "JOIN"]);
 });

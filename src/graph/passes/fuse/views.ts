@@ -1,0 +1,40 @@
+/** How many views the buffers of a launch take. A buffer that is accessed by words as well as by texels of four has two. */
+import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
+import type { Form } from "./region-form.ts";
+import { hasTail, sectionsOf } from "./sections.ts";
+import { readsMany } from "./work.ts";
+
+/** Elements of a texel. */
+const TEXEL = 4;
+
+interface Accesses {
+  readonly texels: boolean;
+  readonly words: boolean;
+}
+
+/** How a region's shader may access its buffers. */
+function accessesOf(form: Form): Accesses {
+  if (form.nodes.some(readsMany)) return { texels: true, words: true };
+  if (form.rows !== null) return { texels: form.rows.plan.width >= TEXEL, words: true };
+  const sections = sectionsOf(form);
+  return { texels: sections.some((x) => x.width >= TEXEL), words: hasTail(sections) || sections.some((x) => x.width < TEXEL) };
+}
+
+/** Whether all buffers of a region may have two views. */
+export const bindsWords = (form: Form): boolean => form.rows !== null || form.nodes.some(readsMany) || hasTail(sectionsOf(form));
+
+/** Whether the buffers of regions fit into one launch. maxBuffers: views, where there are texels, else buffers. */
+export function fitViews(forms: readonly Form[], maxBuffers: number): boolean {
+  const views = new Map<string, Accesses>();
+  for (const form of forms) {
+    const own = accessesOf(form);
+    for (const { value, element, dtype } of form.sources) {
+      const key = `${value.id} ${element} ${dtype}`;
+      const before = views.get(key);
+      views.set(key, { texels: own.texels || before?.texels === true, words: own.words || before?.words === true });
+    }
+    for (const { value } of form.outputs) views.set(`result ${value.id}`, own);
+  }
+  if (maxBuffers <= MAX_BUFFERS) return views.size <= maxBuffers;
+  return [...views.values()].reduce((n, { texels, words }) => n + Number(texels) + Number(words), 0) <= maxBuffers;
+}
