@@ -18,7 +18,7 @@ import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.
 import { cannotRunWindows, checkWindows, checkWindowsFiles } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkCompanions } from "./lib/release-companions.ts";
-import { checkEngine, checkEngineEmulated } from "./lib/release-engines.ts";
+import { checkEngine, checkEngineEmulated, checkRanksEmulated } from "./lib/release-engines.ts";
 import {
   checkBundlers,
   checkNode,
@@ -37,7 +37,7 @@ libraries the binaries need, sizes and start-up, types, and small programs insta
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root). The conformance tests
 run some of their tests on openreg, from their tarballs. Two ranks compute with the package of
-dx.distributed's engines; that for arm64 is cross-compiled, and its addon loaded under emulation.
+dx.distributed's engines; that for arm64 is cross-compiled, and two ranks of it compute under emulation.
 The package for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); the files of the package for Windows on
 arm64 are only read.
 
@@ -199,10 +199,17 @@ async function check(tarballs: Tarballs, isShort: boolean, isOwn: boolean) {
     }
   }
   const engine = tarballs["distributed-linux-arm64"];
-  if (engine !== undefined && process.arch !== "arm64") {
-    const why = cannotEmulate();
+  if (process.arch !== "arm64") {
+    const why = engine === undefined ? cannotBuildEngine("distributed-linux-arm64") : cannotEmulate();
     if (why !== null) say(`release: !!!! the engines for arm64 were not run: ${why}`);
-    else await part("the engines for arm64 under emulation", () => checkEngineEmulated(engine));
+    else if (engine !== undefined) {
+      await part("two ranks of the engines for arm64 under emulation", () => checkEngineEmulated(engine));
+      const platform = tarballs["linux-arm64"];
+      if (platform !== undefined)
+        await part("two ranks of dx.distributed on arm64 under emulation", () =>
+          checkRanksEmulated([tarballs.dxtensor!, platform, engine]),
+        );
+    }
   }
   if (tarballs["win32-x64"] !== undefined) {
     const why = cannotRunWindows();

@@ -24,7 +24,7 @@ async function emulated(program: string, args: string[], env: Record<string, str
 }
 
 /** Force: npm would not install for another CPU. */
-const foreign = ["--force"];
+export const foreign = ["--force"];
 
 /** The programs on each version of Node. tarballs: of the main package and of linux-arm64. */
 export async function checkArm64(tarballs: readonly string[], majors: readonly number[]): Promise<string[]> {
