@@ -17,10 +17,15 @@ export const cannotEmulate = (): string | null =>
     : `${emulator} was not found: sudo apt-get install -y --no-install-recommends qemu-user-static`;
 
 /** The program with its arguments, on glibc 2.31. */
-async function emulated(program: string, args: string[], env: Record<string, string> = {}): Promise<[string, string[]]> {
+async function emulated(
+  program: string,
+  args: string[],
+  env: Record<string, string> = {},
+  options: readonly string[] = [],
+): Promise<[string, string[]]> {
   const variables = { LD_LIBRARY_PATH: await ensureRunLibraries("arm64"), ...env };
   const settings = Object.entries(variables).flatMap(([name, value]) => ["-E", `${name}=${value}`]);
-  return [emulator, ["-L", await ensureSysroot("arm64"), ...settings, program, ...args]];
+  return [emulator, [...options, "-L", await ensureSysroot("arm64"), ...settings, program, ...args]];
 }
 
 /** Force: npm would not install for another CPU. */
@@ -44,15 +49,28 @@ export async function checkArm64(tarballs: readonly string[], majors: readonly n
   return problems.filter((problem) => problem !== null);
 }
 
-/** The fast kernels compared with the reference: those of NEON, and those that any processor runs. rounds: descriptions of each family. */
+/**
+ * The fast kernels compared with the reference: those of NEON with and without dot products, and those that any processor runs; and which are chosen. rounds:
+ * descriptions of each family.
+ */
 export async function checkKernels(rounds: number): Promise<string[]> {
   const program = await buildLinuxTest("arm64", "kernel_test");
   const problems: string[] = [];
-  for (const isa of ["neon", "portable"]) {
+  for (const isa of ["neondot", "neon", "portable"]) {
     const [command, args] = await emulated(program, ["--rounds", String(rounds)], { DXTENSOR_SOFTWARE_ISA: isa });
     const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 900_000 });
-    if (done.failed || !done.stdout.includes(`instruction set: ${isa}`))
+    if (done.failed || !done.stdout.includes(`instruction set: ${isa},`))
       problems.push(`arm64, kernel_test with ${isa}: ${(done.stdout || done.stderr || done.shortMessage || "").slice(-1500)}`);
+  }
+  // What runs without the variable, on processors with and without dot products.
+  for (const [cpu, isa] of [
+    ["max", "neondot"],
+    ["cortex-a53", "neon"],
+  ] as const) {
+    const [command, args] = await emulated(program, ["--only", "instruction sets"], {}, ["-cpu", cpu]);
+    const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 60_000 });
+    if (done.failed || !done.stdout.includes(`instruction set: ${isa},`))
+      problems.push(`arm64, ${cpu} has not chosen ${isa}: ${(done.stdout || done.stderr || done.shortMessage || "").slice(-500)}`);
   }
   return problems;
 }

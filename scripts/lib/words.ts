@@ -28,7 +28,7 @@ export interface Hit {
 }
 
 /** Public names that stay until the next major version, and those of other libraries. */
-const KNOWN_NAMES = /\bstateCells\b|\bisPaddedBeside\b|\bestree-walker\b/g;
+const KNOWN_NAMES = /\bstateCells\b|\bisPaddedBeside\b|\bestree-walker\b|\bIsProcessorFeaturePresent\b/g;
 
 /** `place` of ShaderError, Fault and ShaderRange stays as long: where they are declared, made and read, and in what measurements keep for ShaderRange. */
 const PLACE = /\.place\b|\breadonly place\b|\bplace: /g;

@@ -4,6 +4,10 @@
 #include <cstring>
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(_WIN32)
+#include <windows.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace dxtensor::software::fast {
@@ -22,20 +26,28 @@ CpuFeatures TheFeatures() {
   // __builtin_cpu_supports knows this one in later compilers only.
   unsigned a, b, c, d;
   features.f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+  features.avx_vnni = __get_cpuid_count(7, 0, &a, &b, &c, &d) && a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1 << 4);
 #elif defined(__GNUC__) && defined(__aarch64__)
   features.neon = true;
+#if defined(_WIN32)
+  features.dot_product = IsProcessorFeaturePresent(43) != 0;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, which older headers lack
+#elif defined(__linux__)
+  features.dot_product = (getauxval(AT_HWCAP) & 1 << 20) != 0;  // HWCAP_ASIMDDP
+#endif
 #endif
   return features;
 }
 
-constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni};
+constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::NeonDot, Isa::Avx2, Isa::AvxVnni, Isa::Avx512, Isa::Avx512Vnni};
 
 bool Has(const CpuFeatures& features, Isa isa) {
   const bool has_avx2 = features.avx2 && features.fma && features.f16c;
   switch (isa) {
     case Isa::Avx512Vnni: return has_avx2 && features.avx512 && features.vnni;
     case Isa::Avx512: return has_avx2 && features.avx512;
+    case Isa::AvxVnni: return has_avx2 && features.avx_vnni;
     case Isa::Avx2: return has_avx2;
+    case Isa::NeonDot: return features.neon && features.dot_product;
     case Isa::Neon: return features.neon;
     default: return true;
   }
@@ -67,7 +79,9 @@ const char* IsaName(Isa isa) {
   switch (isa) {
     case Isa::Avx512Vnni: return "avx512vnni";
     case Isa::Avx512: return "avx512";
+    case Isa::AvxVnni: return "avxvnni";
     case Isa::Avx2: return "avx2";
+    case Isa::NeonDot: return "neondot";
     case Isa::Neon: return "neon";
     default: return "portable";
   }

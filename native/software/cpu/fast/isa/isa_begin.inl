@@ -1,6 +1,6 @@
-// Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512, 3 NEON). Everything in
-// it has internal linkage, so that no function compiled for one set is ever merged with its namesake for another. Include the standard
-// library before this file.
+// Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512, 3 NEON; DX_DOT_BYTES:
+// with dot products of bytes). Everything in it has internal linkage, so that no function compiled for one set is ever merged with its
+// namesake for another. Include the standard library before this file.
 #ifndef DX_ISA
 #error "define DX_ISA"
 #endif
@@ -21,14 +21,20 @@
 #define DX_VECTOR_WIDTH 4
 #endif
 
-#if DX_ISA == 1 || DX_ISA == 2  // every 64-bit ARM CPU has NEON
+// Every 64-bit ARM CPU has NEON. Clang applies one such attribute to a function only.
 #if defined(__clang__)
-#if DX_ISA == 2
+#if DX_ISA == 2 && defined(DX_DOT_BYTES)
+#pragma clang attribute push(__attribute__((target("avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)
+#elif DX_ISA == 2
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)
-#else
+#elif DX_ISA == 1 && defined(DX_DOT_BYTES)
+#pragma clang attribute push(__attribute__((target("avxvnni,avx2,avx,fma,f16c"))), apply_to = function)
+#elif DX_ISA == 1
 #pragma clang attribute push(__attribute__((target("avx2,avx,fma,f16c"))), apply_to = function)
+#elif DX_ISA == 3 && defined(DX_DOT_BYTES)
+#pragma clang attribute push(__attribute__((target("dotprod"))), apply_to = function)
 #endif
-#else
+#elif DX_ISA > 0
 #pragma GCC push_options
 #if DX_ISA == 2
 #if __GNUC__ >= 12  // GCC 9 refuses the last one
@@ -36,8 +42,15 @@
 #else
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c")
 #endif
-#else
-#pragma GCC target("avx2,avx,fma,f16c")
+#ifdef DX_DOT_BYTES
+#pragma GCC target("avx512vnni")
 #endif
+#elif DX_ISA == 1
+#pragma GCC target("avx2,avx,fma,f16c")
+#ifdef DX_DOT_BYTES
+#pragma GCC target("avxvnni")
+#endif
+#elif defined(DX_DOT_BYTES)
+#pragma GCC target("arch=armv8.2-a+dotprod")
 #endif
 #endif

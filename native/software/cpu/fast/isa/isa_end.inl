@@ -1,9 +1,9 @@
 // Closes the part of a source file that isa_begin.inl opened.
-#if DX_ISA == 1 || DX_ISA == 2
 #if defined(__clang__)
+#if DX_ISA == 1 || DX_ISA == 2 || (DX_ISA == 3 && defined(DX_DOT_BYTES))
 #pragma clang attribute pop
-#else
-#pragma GCC pop_options
 #endif
+#elif DX_ISA > 0
+#pragma GCC pop_options
 #endif
 #undef DX_VECTOR_WIDTH

@@ -301,7 +301,9 @@ struct IsaTable {
 
 const IsaTable& PortableTable();
 const IsaTable& NeonTable();
+const IsaTable& NeonDotTable();
 const IsaTable& Avx2Table();
+const IsaTable& AvxVnniTable();
 const IsaTable& Avx512Table();
 const IsaTable& Avx512VnniTable();
 // The active instruction set's.

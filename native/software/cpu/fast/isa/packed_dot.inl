@@ -1,7 +1,7 @@
 // Dot products of rows of packed codes with vectors of 21-bit integers, whose digits of 7 bits are multiplied as bytes: exact in each
 // block. Included between isa_begin.inl and isa_end.inl.
 
-#if DX_ISA == 1 || DX_ISA == 2
+#if DX_ISA > 0
 // Digits of x, in units of a group's scale.
 DX_INLINE void SplitDigits(const int32_t* x, int8_t* low, int8_t* middle, int8_t* high, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -52,7 +52,11 @@ static bool PackVector(const float* x, int64_t n, int bits, int32_t middle, Pack
   }
   return true;
 }
+#else
+constexpr bool (*PackVector)(const float* x, int64_t n, int bits, int32_t middle, PackedGroup* groups) = nullptr;
+#endif
 
+#if DX_ISA == 1 || DX_ISA == 2
 #if DX_ISA == 2
 using VBytes = __m512i;
 constexpr int kCodeBytes = 64;
@@ -156,33 +160,9 @@ DX_INLINE void PackedDotOf(const PackedDot& t) {
   }
   for (int r = 0; r < kRows; ++r) t.sums[r] = SumOf(sums[r]);
 }
-template <int kBits, int kScale, int kMinimum>
-DX_INLINE void PackedDotRows(const PackedDot& t) {
-  PackedDot some = t;
-  for (int r = 0; r < t.rows;) {
-    const int rows = r + 4 <= t.rows ? 4 : 1;
-    if (rows == 4) PackedDotOf<kBits, 4, kScale, kMinimum>(some);
-    else PackedDotOf<kBits, 1, kScale, kMinimum>(some);
-    r += rows;
-    some.codes += rows * t.row_bytes;
-    some.scales += rows * t.blocks * kScale;
-    some.minima += rows * t.blocks * kMinimum;
-    some.sums += rows;
-  }
-}
-template <int kBits, int kScale>
-static void MultiplyPackedBy(const PackedDot& t) {
-  if (!t.minima) PackedDotRows<kBits, kScale, 0>(t);
-  else if (t.half_minima) PackedDotRows<kBits, kScale, 2>(t);
-  else PackedDotRows<kBits, kScale, 4>(t);
-}
-static void MultiplyPacked(const PackedDot& t) {
-  if (t.bits == 4) t.half_scales ? MultiplyPackedBy<4, 2>(t) : MultiplyPackedBy<4, 4>(t);
-  else t.half_scales ? MultiplyPackedBy<8, 2>(t) : MultiplyPackedBy<8, 4>(t);
-}
+#include "packed_rows.inl"
 constexpr int kPackedLanes = kCodeBytes / 4;
 #else  // rows are unpacked to floats instead
 constexpr int kPackedLanes = 0;
-constexpr bool (*PackVector)(const float* x, int64_t n, int bits, int32_t middle, PackedGroup* groups) = nullptr;
 constexpr void (*MultiplyPacked)(const PackedDot& dot) = nullptr;
 #endif
