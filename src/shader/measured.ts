@@ -105,7 +105,7 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...(["convolution", "convolutionInputGradient", "convolutionWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 2 ** 25),
   ),
-  // Estimated: DirectML's operators take 20 to 50 microseconds for such convolutions, a launch some 3.
+  // 12 to 22 microseconds where DirectML's operators take 12 to 60 (8 of them the timestamps'): docs/gpu/h200.md.
   ...(["directConvolution", "directInputGradient", "directWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 2 ** 20),
   ),

@@ -76,13 +76,8 @@ export function tunedSplit(c: ConvolutionSizes): DirectSplit | null {
 /** The split that the sizes choose, of those that there are. */
 export function usualSplit(c: ConvolutionSizes): DirectSplit {
   const splits = directSplits(c);
-  if (c.kind === "weightGradient") {
-    const groupsOf = ({ block }: DirectSplit): number => c.channels * c.kernel[0] * ceil(c.filters, block);
-    // Parts cost a launch that adds them.
-    return (
-      splits.find((split) => split.split === 1 && groupsOf(split) >= ENOUGH / 2) ?? splits.find(({ split }) => split > 1) ?? splits.at(-1)!
-    );
-  }
+  // Parts cost a launch that adds them; the smallest block was the fastest of all that were measured.
+  if (c.kind === "weightGradient") return splits.filter(({ split }) => split === 1).at(-1)!;
   const pixels = c.images * (c.kind === "forward" ? c.output[0] * c.output[1] : c.input[0] * c.input[1]);
   const results = c.kind === "forward" ? c.filters : c.channels;
   const threads = ({ block, split }: DirectSplit): number => pixels * ceil(results, block) * split;

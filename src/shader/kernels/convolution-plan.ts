@@ -59,7 +59,8 @@ export function isLikeMeasured(c: ConvolutionSizes): boolean {
   const taps = area(c.kernel);
   // Sums over few pixels; most taps between the steps of windows; rows of planes that are read element by element.
   if (c.kind === "weightGradient") return c.images * area(c.output) >= (taps > 1 ? 1024 : 512);
-  if (c.kind === "inputGradient") return area(c.stride) === 1 || isPhased(c);
+  // 16 channels leave half of each tile empty: 86 instead of DirectML's 48 microseconds for 64 x 16, 14 x 14, of 32 filters of 5 x 5.
+  if (c.kind === "inputGradient") return c.channels >= 32 && (area(c.stride) === 1 || isPhased(c));
   return taps > 1 || area(c.output) % 4 === 0;
 }
 
