@@ -109,6 +109,15 @@ export interface Joins {
   readonly launch: (nodes: readonly GraphNode[]) => ShaderCall | null;
 }
 
+/** A matrix product by a shader as the operator GEMM, of matrices of any rank. */
+export interface AsGemm {
+  /** The launch without an epilogue: with another one the node is something else. */
+  readonly shader: ShaderCall;
+  readonly attributes: GraphNode["attributes"];
+  /** By the inputs of the node. */
+  readonly inputs: (own: readonly Expr[]) => readonly Expr[];
+}
+
 export interface GraphNode {
   readonly id: number;
   readonly operator: OperatorName | "SHADER" | "OPERATION";
@@ -137,6 +146,8 @@ export interface GraphNode {
   readonly withEpilogue?: (op: EpilogueOp) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue"> | null;
   /** Of a SHADER that can share a launch with others. */
   readonly joins?: Joins;
+  /** Of a SHADER that is a matrix product. */
+  readonly asGemm?: AsGemm;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, type Expr } from "../../graph/graph.ts";
+import { Expr, isWhole, type AsGemm } from "../../graph/graph.ts";
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { variantOf } from "../shader-forms.ts";
@@ -238,6 +238,7 @@ function tileFor(m: number, n: number, count: number, hasRows: boolean): Tile | 
 const MAX_DEPTH = 512;
 
 interface Product {
+  readonly form: GemmForm;
   readonly kernel: (epilogue: EpilogueForm) => Kernel;
   /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
   readonly extent: number;
@@ -247,10 +248,10 @@ interface Product {
 function productFor(form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
   const [m, n, k] = sizes;
   const tile = tileFor(m, n, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
-  if (tile === DOT) return { kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
+  if (tile === DOT) return { form, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const fit = fitOf(tile, sizes, form);
   const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
-  return { kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), extent: isSlow ? 0 : Math.min(m, n, k) };
+  return { form, kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), extent: isSlow ? 0 : Math.min(m, n, k) };
 }
 
 /** Whether strides are those of the transpose of a packed matrix. */
@@ -294,12 +295,25 @@ export function matmulShader(
   return gemmLaunch(g, product, inputs, output, { alpha, beta });
 }
 
+/** A GEMM's operands and addend, of as many axes as its result. */
+function operandsOf(own: readonly Expr[], { bias }: GemmForm, sizes: readonly number[]): Expr[] {
+  const [m, n] = sizes.slice(-2) as [number, number];
+  return own.map((x, i) => {
+    if (i === 2) return bias === "row" ? new Expr(x.value, x.dtype, [m, n], [0, 1], x.byteOffset) : x;
+    return x.sizes.length === sizes.length ? x : new Expr(x.value, x.dtype, [sizes[0]!, ...x.sizes], [0, ...x.strides], x.byteOffset);
+  });
+}
+
 /** A GEMM by a shader, whose launch can take an epilogue. */
-function gemmLaunch(g: GraphBuilder, { kernel }: Product, inputs: Inputs, output: GemmOutput, params: Params): Expr {
+function gemmLaunch(g: GraphBuilder, { form, kernel }: Product, inputs: Inputs, output: GemmOutput, params: Params): Expr {
   const launch = new EpilogueLaunch(g, kernel, output, params, "elements");
   // The epilogue reads the operands as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  return g.shader(launch.call(own, NO_EPILOGUE), Object.values(own), [output], launch.epilogues(own, NO_EPILOGUE))[0]!;
+  const shader = launch.call(own, NO_EPILOGUE);
+  const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
+  const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };
+  const asGemm: AsGemm = { shader, attributes, inputs: (list) => operandsOf(list, form, output.sizes) };
+  return g.shader(shader, Object.values(own), [output], { ...launch.epilogues(own, NO_EPILOGUE), asGemm })[0]!;
 }
 
 /** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */

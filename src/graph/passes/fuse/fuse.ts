@@ -8,7 +8,7 @@ import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
 import { printShader } from "../../../shader/print-shader.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import { simplify } from "../../../shader/simplify.ts";
-import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
+import { withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
@@ -20,6 +20,7 @@ import { splitLongReductions } from "./long-reductions.ts";
 import { formIn, sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
 import { constantOf, type Facts } from "./region.ts";
+import { isSmallProduct } from "./work.ts";
 
 /** Whether compiled functions fuse nodes to shaders: where it was measured to be faster, wherever shaders run, or nowhere. */
 export type FuseMode = "auto" | "always" | "off";
@@ -77,9 +78,31 @@ function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Val
   return known;
 }
 
+/** The graph with small matrix products by shaders as GEMMs, which may be parts of regions, and what stands where they are not. */
+function withSmallGemms(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
+  const shaders = new Map<Value, GraphNode>();
+  const nodes = graph.nodes.map((node): GraphNode => {
+    const { id, origin, mark = null, flops, after, asGemm, shader, inputs, outputs } = node;
+    if (asGemm === undefined || asGemm.shader !== shader || after !== undefined) return node;
+    const own = asGemm.inputs(inputs as readonly Expr[]);
+    const gemm: GraphNode = { id, operator: "GEMM", attributes: asGemm.attributes, inputs: own, outputs, origin, mark, ...(flops === undefined ? {} : { flops }) }; // prettier-ignore
+    if (!isFusable(gemm) || !isSmallProduct(gemm, true)) return node;
+    shaders.set(outputs[0]!.value, node);
+    return gemm;
+  });
+  if (shaders.size === 0) return { graph, stands: (node) => node };
+  return { graph: withNodes(graph, nodes, (x) => x), stands: (node) => shaders.get(node.outputs[0]!.value) ?? node };
+}
+
 /** The shader of a launch, or its nodes where they were measured to be faster. */
-function measured(region: GraphNode, list: readonly Grouped[], facts: Facts, measure: MeasureRegion | null): readonly GraphNode[] {
-  const nodes = list.flatMap((grouped) => grouped.nodes);
+function measured(
+  region: GraphNode,
+  list: readonly Grouped[],
+  facts: Facts,
+  measure: MeasureRegion | null,
+  stands: (node: GraphNode) => GraphNode,
+): readonly GraphNode[] {
+  const nodes = list.flatMap((grouped) => grouped.nodes.map(stands));
   const found = measure?.(region, nodes, constantsOf(nodes, facts)) ?? null;
   if (found === null) return [region];
   return found.isFaster
@@ -96,7 +119,8 @@ export function fuseRegions(
 ): Graph {
   const known = new Map([...constants, ...graph.constants]);
   const facts = (of: Graph): Facts => factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
-  const split = splitLongReductions(graph, capabilities);
+  const { graph: begun, stands } = withSmallGemms(graph);
+  const split = splitLongReductions(begun, capabilities);
   let expanded = expandComposites(split, capabilities);
   // What cannot be one launch stays with DirectML's operator.
   const first = facts(expanded.graph);
@@ -106,7 +130,9 @@ export function fuseRegions(
   const early = separateEarlyReductions(expanded.graph, new Set(parts.flat()));
   const own = facts(early.graph);
   const nodes = sharedLaunches(group(early.graph, own, parts, early), own).flatMap((list) =>
-    list.length === 1 && list[0]!.region === null ? list[0]!.nodes : measured(launched(list, own, capabilities), list, own, measure),
+    list.length === 1 && list[0]!.region === null
+      ? list[0]!.nodes.map(stands)
+      : measured(launched(list, own, capabilities), list, own, measure, stands),
   );
   return joinCounters(removeDeadCode(withNodes(early.graph, nodes, (x) => x)), capabilities, known);
 }

@@ -12,8 +12,13 @@ import type { RowThreads } from "./row-threads.ts";
 
 /** Terms of an element, which a thread adds one behind the other, and of a product: of more, tiles that threads share are faster. */
 const [MAX_TERMS, MAX_PRODUCT] = [128, 2 ** 20];
-/** Elements that are read for one element, two for each term, for all of a thread, for all of a group, and of a region. */
-const [MAX_READS, MAX_OF_THREAD, MAX_OF_GROUP, MAX_OF_ALL] = [2 * MAX_TERMS, 1024, 2 ** 17, 2 ** 24];
+/** Of a product by a shader, whose tiles take a microsecond or two where threads of their own take three for 2^20 terms. */
+const MAX_BY_TILES = 2 ** 18;
+/**
+ * Elements that are read for one element, two for each term, for all of a thread, for all of a group, and of a region: 10^7 of the last
+ * take 16 microseconds on an H200.
+ */
+const [MAX_READS, MAX_OF_THREAD, MAX_OF_GROUP, MAX_OF_ALL] = [2 * MAX_TERMS, 1024, 2 ** 17, 2 ** 22];
 
 /** Terms of each element of a matrix product; null: it is none. */
 function termsOf(node: GraphNode): number | null {
@@ -24,10 +29,10 @@ function termsOf(node: GraphNode): number | null {
 /** Whether a node is an operator of its own where no region takes it: one element of it reads several of its inputs. */
 export const readsMany = (node: GraphNode): boolean => readingOf(node)?.reads !== undefined;
 
-/** Whether a node is no product, or one so small that groups of threads share none of what they read. */
-export function isSmallProduct(node: GraphNode): boolean {
+/** Whether a node is no product, or one so small that groups of threads share none of what they read. isByTiles: there is a shader for it alone. */
+export function isSmallProduct(node: GraphNode, isByTiles = false): boolean {
   const terms = termsOf(node);
-  return terms === null || (terms <= MAX_TERMS && terms * sizeOf(node.outputs[0]!.sizes) <= MAX_PRODUCT);
+  return terms === null || (terms <= MAX_TERMS && terms * sizeOf(node.outputs[0]!.sizes) <= (isByTiles ? MAX_BY_TILES : MAX_PRODUCT));
 }
 
 /** Why a region's threads would have too much work; null: they would not. plan: of rows. */

@@ -1,5 +1,5 @@
 /** Small matrix products and maxima of windows as parts of regions: of random shapes and layouts, compared with float64 and with DirectML's operators. */
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
 import { factsOf, group } from "../../../../src/graph/passes/fuse/clusters.ts";
 import { launchOf } from "../../../../src/graph/passes/fuse/launch.ts";
@@ -105,6 +105,51 @@ eachDevice("regions with products", () => {
     expectNear(numbers(run(a, b)), (expected as number[][]).flat(), "of computed operands");
     expect(numbers(run(dx.zeros([2, 0]), dx.zeros([0, 3])))).toEqual([0, 0, 0, 0, 0, 0]);
     run.dispose();
+  });
+});
+
+eachDevice("products by shaders", (name) => {
+  const before = process.env["DXTENSOR_SHADERS"];
+  beforeEach(() => (process.env["DXTENSOR_SHADERS"] = "on"));
+  afterEach(() => {
+    if (before === undefined) delete process.env["DXTENSOR_SHADERS"];
+    else process.env["DXTENSOR_SHADERS"] = before;
+  });
+  const device = dx.device(name);
+  const random = (seed: number, ...shape: number[]): dx.Tensor => dx.randn(shape, { device, generator: new dx.Generator(seed) });
+  const product = (x: dx.Tensor, y: dx.Tensor): number[] => {
+    const [a, b] = [x, y].map((t) => t.toArraySync() as number[][]) as [number[][], number[][]];
+    return a.flatMap((row) => b[0]!.map((_, j) => row.reduce((sum, v, q) => sum + v * b[q]![j]!, 0)));
+  };
+  const inRegion = (f: { explain(): dx.Explanation }): boolean => inside(f).includes("GEMM");
+
+  it("are parts of regions where they are small, with transposed operands, a bias, and batches", () => {
+    const [x, w, b] = [random(1, 24, 20), random(2, 12, 20), random(3, 12)];
+    const layer = dx.compile((p: dx.Tensor, q: dx.Tensor, r: dx.Tensor) => dx.tanh(dx.linear(p, q, r)).mul(2), { fuse: "always" });
+    const expected = product(x, dx.transpose(w, 0, 1)).map((v, i) => 2 * Math.tanh(v + (b.toArraySync() as number[])[i % 12]!));
+    for (let call = 0; call < 3; call++) expectNear(numbers(layer(x, w, b)), expected, "a layer");
+    expect(inRegion(layer)).toBe(true);
+    const [many, one] = [random(4, 3, 16, 8), random(5, 8, 32)];
+    const batched = dx.compile((p: dx.Tensor, q: dx.Tensor) => dx.tanh(dx.matmul(p, q)).mul(2), { fuse: "always" });
+    const each = [0, 1, 2].flatMap((i) => product(dx.select(many, 0, i), one)).map((v) => 2 * Math.tanh(v));
+    expectNear(numbers(batched(many, one)), each, "a batch");
+    expect(inRegion(batched)).toBe(true);
+    for (const f of [layer, batched]) f.dispose();
+  });
+
+  it("stay the shader where they are alone, have an activation in their launch, or are large", () => {
+    const [x, y] = [random(6, 32, 16), random(7, 16, 32)];
+    const alone = dx.compile((p: dx.Tensor, q: dx.Tensor) => dx.matmul(p, q), { fuse: "always" });
+    expectNear(numbers(alone(x, y)), product(x, y), "a product");
+    expect(alone.explain().nodes.map((n) => n.operator)).toEqual(["SHADER"]);
+    expect(alone.explain().fused).toEqual([]);
+    const active = dx.compile((p: dx.Tensor, q: dx.Tensor) => dx.softplus(dx.sigmoid(dx.matmul(p, q))), { fuse: "always" });
+    const expected = product(x, y).map((v) => Math.log1p(Math.exp(1 / (1 + Math.exp(-v)))));
+    expectNear(numbers(active(x, y)), expected, "with an activation");
+    const large = dx.compile((p: dx.Tensor, q: dx.Tensor) => dx.tanh(dx.matmul(p, q)).mul(2).exp(), { fuse: "always" });
+    large(random(8, 64, 64), random(9, 64, 128));
+    expect(inRegion(large)).toBe(false);
+    for (const f of [alone, active, large]) f.dispose();
   });
 });
 
