@@ -10,6 +10,7 @@
 #include "convert.h"
 #include "environment.h"
 #include "errors.h"
+#include "freed_memory.h"
 #include "hot.h"
 #include "js.h"
 #include "lapack.h"
@@ -119,6 +120,8 @@ napi_value OpenDeviceCall(Environment& environment, Arguments in) {
   object.Set("waveLanes", context.wave_lanes);
   object.Set("runsShaders", context.serialize_root_signature != nullptr);
   object.Set("readsTexels", context.reads_texels);
+  // What reading the library's modules has freed.
+  ReturnFreedMemory();
   return object;
 }
 
@@ -292,14 +295,30 @@ napi_value PreparePipeline(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+// The nodes of all graphs.
+size_t NodesOf(const dml::ProgramDesc& desc) {
+  size_t count = 0;
+  for (const dml::DispatchableDesc& dispatchable : desc.dispatchables)
+    if (auto* graph = std::get_if<dml::GraphDesc>(&dispatchable)) count += graph->nodes.size();
+  return count;
+}
+
 napi_value CreateProgram(Environment& environment, Arguments in) {
+  // Programs of so many nodes are worth the milliseconds that the C library takes to look through what it holds.
+  constexpr size_t kLarge = 512;
   const uint32_t id = ToId(in[0], "createProgram: device");
   environment.Device(id);
   // Its getters may close the device.
   dml::ProgramDesc desc = ToProgram(in[1]);
   OpenDevice& open = environment.Device(id);
+  const bool is_large = NodesOf(desc) >= kLarge;
+  // What the recording has freed, before more is needed; then what was needed.
+  if (is_large) ReturnFreedMemory();
   dml::Program* program = open.device->CreateProgram(desc);
-  return js::New(in.env(), static_cast<double>(environment.AddProgram(open, program)));
+  napi_value handle = js::New(in.env(), static_cast<double>(environment.AddProgram(open, program)));
+  desc = {};
+  if (is_large) ReturnFreedMemory();
+  return handle;
 }
 
 napi_value ReleaseProgram(Environment& environment, Arguments in) {

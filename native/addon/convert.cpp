@@ -184,8 +184,11 @@ dml::GraphDesc ToGraph(const js::Value& object, const Path& path) {
   dml::GraphDesc graph;
   graph.input_count = Whole<uint32_t>(object.Get("inputCount"), path + ".inputCount");
   graph.output_count = Whole<uint32_t>(object.Get("outputCount"), path + ".outputCount");
-  graph.nodes = List<schema::OperatorDesc>(object.Get("nodes"), path + ".nodes",
-                                           [](const js::Value& item, const Path& at) { return ToOperator(item, at, 0); });
+  graph.nodes = List<schema::OperatorDesc>(object.Get("nodes"), path + ".nodes", [&](const js::Value& item, const Path& at) {
+    // Each has some hundred values.
+    js::HandleScope scope(object.env());
+    return ToOperator(item, at, 0);
+  });
   auto node = [&](uint32_t index) {
     if (index >= graph.nodes.size())
       Invalid(path + ": an edge names node " + std::to_string(index) + " of " + std::to_string(graph.nodes.size()));

@@ -22,6 +22,19 @@ inline void Check(napi_env env, napi_status status) {
   if (status != napi_ok) ThrowStatus(env, status);
 }
 
+// Values made during its life end with it.
+class HandleScope {
+ public:
+  explicit HandleScope(napi_env env) : env_(env) { Check(env, napi_open_handle_scope(env, &scope_)); }
+  ~HandleScope() { napi_close_handle_scope(env_, scope_); }
+  HandleScope(const HandleScope&) = delete;
+  HandleScope& operator=(const HandleScope&) = delete;
+
+ private:
+  napi_env env_;
+  napi_handle_scope scope_ = nullptr;
+};
+
 class Value {
  public:
   Value(napi_env env, napi_value value) : env_(env), value_(value) {}
