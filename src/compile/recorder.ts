@@ -16,6 +16,7 @@ import { operand, type Operand } from "./operand.ts";
 import { NO_VALUES, type Values } from "./program.ts";
 import type { RegionRecording } from "./region-recording.ts";
 import { callSite } from "../host/call-site.ts";
+import { recordingBegins } from "../host/young-generation.ts";
 
 export type Number = number | bigint | boolean;
 
@@ -122,6 +123,7 @@ export abstract class Recorder {
     if (this.reason !== null) return;
     this.reason = `${what} ${callSite() ?? ""}`.trim();
     this.notice = new Notice(this.name);
+    recordingBegins();
   }
 
   protected push(event: Event): void {

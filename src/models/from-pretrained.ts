@@ -1,6 +1,7 @@
 /** Models of a config or a file. */
 import { defaultDevice, device as deviceOf } from "../core/device.ts";
 import { pathOf, type FilePath } from "../host/source.ts";
+import { holdYoungGeneration } from "../host/young-generation.ts";
 import type { FromConfigOptions, FromPretrainedOptions, ModelConfig, ModelFamilies, ModelFamily } from "./options.ts";
 
 /** Loaded with the first call: importing the library takes no time for it. */
@@ -35,6 +36,11 @@ export async function fromPretrained<F extends ModelFamily = ModelFamily>(
   options.signal?.throwIfAborted();
   const source = pathOf("models.fromPretrained", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
-  const { loadModel } = await loader();
-  return loadModel("models.fromPretrained", source, { ...options, device });
+  const release = holdYoungGeneration();
+  try {
+    const { loadModel } = await loader();
+    return await loadModel("models.fromPretrained", source, { ...options, device });
+  } finally {
+    release();
+  }
 }
