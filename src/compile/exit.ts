@@ -11,7 +11,7 @@ import { inGroups, type GradientEdge } from "./gradient-edges.ts";
 import { repeat, type HostEvent } from "./host-state.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import type { Outcome } from "./objects.ts";
-import { NO_VALUES, type ProgramOptions, type Values } from "./program.ts";
+import { collectBefore, NO_VALUES, type ProgramOptions, type Values } from "./program.ts";
 import { makeExecutable, type Executable } from "./schedule.ts";
 import type { Continuation, Move } from "./flows.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
@@ -304,7 +304,10 @@ export class TraceExit {
   program(native: NativeDevice, placeholders: Placeholders, options: ProgramOptions): Executable {
     if (this.#program !== null) return this.#program;
     const argument = (storage: Storage): number => placeholders.indices.get(storage) ?? -1;
-    const part = { path: this.#path, argument, count: placeholders.tensors.length, outputs: this.outputs };
+    // Where sizes are dynamic, numbers become inputs of later programs of the path.
+    const isFixed = this.bucketed === undefined;
+    const part = { path: this.#path, argument, count: placeholders.tensors.length, outputs: this.outputs, isFixed };
+    collectBefore(this.#path.length);
     this.#program = makeExecutable(native, part, options);
     return this.#program;
   }

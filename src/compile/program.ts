@@ -5,7 +5,7 @@ import type { Graph, Value as GraphValue } from "../graph/graph.ts";
 import { fuseRegions, fuses, type FuseMode } from "../graph/passes/fuse/fuse.ts";
 import { optimize } from "../graph/passes/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
-import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
+import { allocate, reclaim, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
@@ -141,6 +141,66 @@ const LISTS = 3;
  */
 const MANY_LISTS = { replays: 32, max: 15, dispatches: 480 };
 
+/** Nodes from which on a program keeps no graph and no plan, which take megabytes then: they are made again for explain() and profiles. */
+const LARGE = 512;
+
+/** Whether what a large program was made of may still be there: V8 keeps it for long, since it has grown old. */
+let leavesGarbage = false;
+/** Bytes of a heap in which megabytes are much, and which is soon looked through. */
+const SMALL_HEAP = 256 * 2 ** 20;
+
+/** Before a program of so many events is made. */
+export function collectBefore(events: number): void {
+  if (!leavesGarbage || events < LARGE) return;
+  leavesGarbage = false;
+  if (process.memoryUsage().heapTotal < SMALL_HEAP) reclaim(true);
+}
+
+/** The groups of steps between barriers. */
+interface Groups {
+  readonly count: number;
+  /** By slot that steps write: how many groups there are up to the last of them. */
+  readonly until: ReadonlyMap<number, number>;
+}
+
+function groupsOf({ steps }: Plan): Groups {
+  const groups = [...new Set(steps.map((s) => s.group))].sort((a, b) => a - b);
+  const numbers = new Map(groups.map((group, i) => [group, i + 1]));
+  const until = new Map<number, number>();
+  for (const s of steps)
+    for (const range of "copy" in s ? [s.copy[1]] : s.outputs)
+      if (range !== null) until.set(range[0], Math.max(until.get(range[0]) ?? 0, numbers.get(s.group)!));
+  return { count: groups.length, until };
+}
+
+/** A graph that was lowered, after its passes, with its plan and the position of each result among the plan's outputs. */
+function planned(
+  native: NativeDevice,
+  lowered: Lowered,
+  name: string,
+  regions: Regions | undefined,
+  fuse: FuseMode | undefined,
+  tuner: Tuner | null,
+): { readonly graph: Graph; readonly plan: Plan; readonly positions: readonly number[] } {
+  const optimized = inPhase("optimize", () => optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions)));
+  // Those of convolutions and products first: their pipelines take longest.
+  for (const { shader } of optimized.nodes) void shader?.bytes;
+  const fused = fuses(native.capabilities, optimized, fuse, regions !== undefined)
+    ? inPhase("fuse", () =>
+        fuseRegions(
+          optimized,
+          native.capabilities,
+          knownBytes(lowered),
+          tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants),
+        ),
+      )
+    : optimized;
+  const distinct = [...new Map(fused.outputs.map((x) => [x.value, x])).values()];
+  const positions = fused.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
+  fused.outputs = distinct;
+  return { graph: fused, plan: inPhase("plan", () => planGraph(fused, native.capabilities, name, regions)), positions };
+}
+
 type Value = number | bigint | boolean | Uint8Array;
 
 /**
@@ -149,8 +209,12 @@ type Value = number | bigint | boolean | Uint8Array;
  */
 export class CompiledProgram {
   readonly native: NativeDevice;
-  readonly graph: Graph;
-  readonly description: Plan;
+  readonly name: string;
+  /** Null where it is made again when somebody asks. */
+  #made: { readonly graph: Graph; readonly plan: Plan } | null;
+  readonly #remake: (() => { readonly graph: Graph; readonly plan: Plan }) | null;
+  readonly #outputBytes: readonly number[];
+  readonly #groups: Groups;
   /** Storages outside that it writes to. */
   readonly state: readonly Storage[];
   /** Arguments that it writes to. */
@@ -190,32 +254,23 @@ export class CompiledProgram {
   #recordedCuts: readonly number[] = [];
   #disposed = false;
 
-  constructor(native: NativeDevice, lowered: Lowered, { name, lists, regions, fuse, tuner = null, notice = null }: ProgramOptions) {
+  /** remake: makes what it is made of again, so that a large program need not keep it. */
+  constructor(
+    native: NativeDevice,
+    lowered: Lowered,
+    { name, lists, regions, fuse, tuner = null, notice = null }: ProgramOptions,
+    remake: (() => Lowered) | null = null,
+  ) {
     this.native = native;
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
-    const { graph, plan, positions } = announcingContainers(pipelinesOf(native), () => {
-      const optimized = inPhase("optimize", () => optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions)));
-      // Those of convolutions and products first: their pipelines take longest.
-      for (const { shader } of optimized.nodes) void shader?.bytes;
-      const fused = fuses(native.capabilities, optimized, fuse, regions !== undefined)
-        ? inPhase("fuse", () =>
-            fuseRegions(
-              optimized,
-              native.capabilities,
-              knownBytes(lowered),
-              tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants),
-            ),
-          )
-        : optimized;
-      const distinct = [...new Map(fused.outputs.map((x) => [x.value, x])).values()];
-      const all = fused.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
-      fused.outputs = distinct;
-      const made = inPhase("plan", () => planGraph(fused, native.capabilities, name, regions));
-      return { graph: fused, plan: made, positions: all };
-    });
-    this.graph = graph;
-    this.description = plan;
+    const { graph, plan, positions } = announcingContainers(pipelinesOf(native), () =>
+      planned(native, lowered, name, regions, fuse, tuner),
+    );
+    this.name = name;
+    this.#made = { graph, plan };
+    this.#outputBytes = plan.outputs;
+    this.#groups = groupsOf(plan);
     this.#inputs = [
       ...lowered.inputs,
       ...graph.inputs.slice(lowered.inputs.length).map((value): LoweredInput => ({
@@ -246,15 +301,37 @@ export class CompiledProgram {
       said.compiles(graph.nodes.length);
       this.#make(name);
       if (lists === undefined && this.#hasFew) this.#slots = this.#ownSlots();
-      this.#isSimple = this.#outputs.length === 1 && this.description.outputs.length === 1 && this.description.presets.length === 0;
+      this.#isSimple = this.#outputs.length === 1 && plan.outputs.length === 1 && plan.presets.length === 0;
     } catch (error) {
       this.dispose();
       throw error;
     }
+    // What tune chose then may be chosen otherwise now.
+    const isDropped = remake !== null && tuner === null && graph.nodes.length >= LARGE;
+    this.#remake = isDropped ? () => planned(native, remake(), name, regions, fuse, null) : null;
+    if (isDropped) this.#made = null;
+    leavesGarbage ||= isDropped;
+  }
+
+  get graph(): Graph {
+    return this.#remade.graph;
+  }
+
+  get description(): Plan {
+    return this.#remade.plan;
+  }
+
+  get #remade(): { readonly graph: Graph; readonly plan: Plan } {
+    return (this.#made ??= this.#remake!());
+  }
+
+  /** Whether it holds its graph and its plan now. */
+  get keepsGraph(): boolean {
+    return this.#made !== null;
   }
 
   get barriers(): number {
-    return Math.max(0, new Set(this.description.steps.map((s) => s.group)).size - 1);
+    return Math.max(0, this.#groups.count - 1);
   }
 
   info(): ReturnType<Binding["programInfo"]> {
@@ -269,11 +346,7 @@ export class CompiledProgram {
   /** How many groups of steps there are up to the last one that writes a state. */
   #groupsUntil(state: Storage): number {
     const slot = this.#stateInputs.find(({ storage }) => storage === state)?.slot;
-    const groups = [...new Set(this.description.steps.map((s) => s.group))].sort((a, b) => a - b);
-    const writing = this.description.steps.filter((s) =>
-      ("copy" in s ? [s.copy[1]] : s.outputs).some((range) => range !== null && range[0] === slot),
-    );
-    return writing.length === 0 ? groups.length : groups.indexOf(Math.max(...writing.map((s) => s.group))) + 1;
+    return (slot === undefined ? undefined : this.#groups.until.get(slot)) ?? this.#groups.count;
   }
 
   /** From the next replay on, a part of the recording ends as soon as each of these states is written: then it can be taken. */
@@ -302,7 +375,7 @@ export class CompiledProgram {
     for (const a of this.#arguments) {
       const t = this.#lastArgs[a.index];
       if (t === undefined || (isPart && t.isDisposed)) continue;
-      t.requireLive(`${this.description.name}: profileSync`, "argument of the last call");
+      t.requireLive(`${this.name}: profileSync`, "argument of the last call");
       this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
       a.remember(t);
     }
@@ -311,7 +384,7 @@ export class CompiledProgram {
       this.#kernelTimes = times.kernels;
       return times;
     } catch (error) {
-      throw fromNative(`${this.description.name}: profileSync`, error);
+      throw fromNative(`${this.name}: profileSync`, error);
     }
   }
 
@@ -364,7 +437,7 @@ export class CompiledProgram {
     try {
       this.#dispatch(slots, storages);
     } catch {
-      withMemory(this.description.name, () => this.#dispatch(slots, storages));
+      withMemory(this.name, () => this.#dispatch(slots, storages));
     }
     if (this.written.length > 0) this.#noteWritten(args);
     return storages;
@@ -401,7 +474,7 @@ export class CompiledProgram {
   /** By the recording, over copies of those arguments that are not as they were at the last replay. */
   #replay(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     const { binding } = this.native;
-    const name = this.description.name;
+    const name = this.name;
     this.#lastArgs = [];
     this.#record();
     const stale = this.#arguments.filter((a) => !a.holds(args[a.index]!));
@@ -468,7 +541,7 @@ export class CompiledProgram {
   /** Copies pieces of a larger buffer to their offsets in the smaller. */
   #cut(pieces: Float64Array, large: number, small: number, start: number): void {
     for (let i = 0; i < pieces.length; i += 3)
-      withMemory(this.description.name, () => this.native.binding.copy(large, pieces[i + 1]!, small, start + pieces[i]!, pieces[i + 2]!));
+      withMemory(this.name, () => this.native.binding.copy(large, pieces[i + 1]!, small, start + pieces[i]!, pieces[i + 2]!));
   }
 
   dispose(): void {
@@ -507,13 +580,13 @@ export class CompiledProgram {
   }
 
   #allocate(slot: number, bytes: number): void {
-    if (bytes !== 0 && this.#buffers[slot] === null) this.#own(slot, allocate(this.native, bytes, this.description.name, true));
+    if (bytes !== 0 && this.#buffers[slot] === null) this.#own(slot, allocate(this.native, bytes, this.name, true));
   }
 
   /** Buffers that only a replay needs: copies of the arguments, and results. */
   #makeCopies(): void {
     for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
-    this.description.outputs.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
+    this.#outputBytes.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
     const outputs = this.#outputs;
     this.#resultCopies = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
     this.#results = new Float64Array(outputs.length);
@@ -525,7 +598,7 @@ export class CompiledProgram {
       const now = values.get(input.event);
       if (now === undefined || (Object.is(now, input.last) && !(now instanceof Uint8Array))) continue;
       const bytes = now instanceof Uint8Array ? now : elements(input.dtype, [now]);
-      withMemory(this.description.name, () => this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes));
+      withMemory(this.name, () => this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes));
       input.last = now;
     }
   }
@@ -555,9 +628,9 @@ export class CompiledProgram {
       slots[2 * i] = handle;
     });
     const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
-    handles.recording = inPhase("record", () =>
-      withMemory(this.description.name, () => binding.record(handles.program, slots, lists, cuts)),
-    );
+    handles.recording = inPhase("record", () => withMemory(this.name, () => binding.record(handles.program, slots, lists, cuts)));
+
+    handles.recording = inPhase("record", () => withMemory(this.name, () => binding.record(handles.program, slots, this.#lists, cuts)));
     this.#recordedCuts = this.#cuts;
     this.#recordedLists = lists;
   }

@@ -8,7 +8,7 @@ import type { Event, Scalar } from "./log.ts";
 import { freeIn, hasLoops, madeBy, nested, usedBy, type Item, type Leaf, type LoopNode } from "./loops.ts";
 import type { Operand } from "./operand.ts";
 import { Lowering } from "./path-graph.ts";
-import { CompiledProgram, type ProgramOptions, type Values } from "./program.ts";
+import { CompiledProgram, type Lowered, type ProgramOptions, type Values } from "./program.ts";
 import { fuseMode } from "../graph/passes/fuse/fuse.ts";
 import { itemSync } from "../ops/data/conversion.ts";
 import { runLoop, type StepResult } from "./run-loop.ts";
@@ -23,6 +23,8 @@ export interface Part {
   readonly count: number;
   /** Storages whose last values a call returns. */
   readonly outputs: readonly Storage[];
+  /** Whether the path gives the same graph later. */
+  readonly isFixed?: boolean;
 }
 
 /** A program of its own, or a schedule. */
@@ -47,7 +49,8 @@ export function programsOf(executable: Executable, loops: readonly LoopStep[] = 
 /** Makes what runs a path. */
 export function makeExecutable(native: NativeDevice, part: Part, options: ProgramOptions): Executable {
   if (hasLoops(part.path)) return new Schedule(native, { ...part, items: nested(part.path) }, options);
-  return new CompiledProgram(native, lowered(native, part.path, part, options), options);
+  const lower = (): Lowered => lowered(native, part.path, part, options);
+  return new CompiledProgram(native, lower(), options, part.isFixed === true ? lower : null);
 }
 
 /** The graph of events, with what it reads and writes. */
@@ -56,7 +59,7 @@ function lowered(
   events: Iterable<Event>,
   { argument, outputs }: Pick<Part, "argument" | "outputs">,
   { name, tuner }: ProgramOptions,
-) {
+): Lowered {
   const lowering = new Lowering(native, name, argument, null, tuner);
   const written = inPhase("lower", () => {
     lowering.add(events);

@@ -106,9 +106,11 @@ function attachCompiled(recorder: Recorder): (() => void)[] {
       "call",
       (call) =>
         function (this: CompiledProgram, ...args) {
-          return recorder.within("program", this.description.name, this.native, ({ event }) => {
-            recorder.plan = this.description;
-            event.flops = flopsOf(this.description);
+          // Of a large program it is made now.
+          const plan = this.description;
+          return recorder.within("program", this.name, this.native, ({ event }) => {
+            recorder.plan = plan;
+            event.flops = flopsOf(plan);
             return call.apply(this, args);
           });
         },
