@@ -11,7 +11,7 @@ import { Filling } from "../runtime/filling.ts";
 import { CODES, type CodeTarget } from "./gguf-codes.ts";
 
 /** Bytes of a file that are read at once. */
-const PIECE = 2 ** 20;
+const PIECE = 2 ** 18;
 
 /** Whether matrices of a type are kept as codes. */
 export const staysPacked = (type: GgufType): boolean => CODES[type] !== undefined;
