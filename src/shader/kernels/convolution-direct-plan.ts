@@ -36,7 +36,7 @@ const powerFrom = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)
 /** Whether a convolution has so few channels and products that the direct shaders are for it; estimated. */
 export function isForDirect(c: ConvolutionSizes): boolean {
   const taps = c.kernel[0] * c.kernel[1];
-  if (taps === 1 || c.channels > MAX_CHANNELS || c.filters > MAX_CHANNELS || multiplyAdds(c) >= MAX_PRODUCTS) return false;
+  if (taps === 1 || Math.max(c.channels, c.filters) > MAX_CHANNELS || multiplyAdds(c) >= MAX_PRODUCTS) return false;
   // Zeros between the elements of dy are multiplied, too.
   if (c.kind === "inputGradient" && c.stride[0] * c.stride[1] > 1) return false;
   return directSplits(c).length > 0;
@@ -132,9 +132,9 @@ export function directPlan(c: ConvolutionSizes, { block, split }: DirectSplit): 
     const [from, to] = isForward ? [c.input, c.output] : [c.output, c.input];
     const [sources, results] = isForward ? [c.channels, c.filters] : [c.filters, c.channels];
     const isWide = isForward && (sources * kernel[0] * kernel[1]) % 4 === 0;
-    const form: DirectForm = { kind, element, layouts, kernel, stride, dilation, padding, block, slices: split, threads, sourceWords, weightWords, isWide, fits: results % (block * blocks) === 0, ...NO_EPILOGUE }; // prettier-ignore
-    const params = { images: c.images, sources, results, fromHeight: from[0], fromWidth: from[1], toHeight: to[0], toWidth: to[1], rows, blocks }; // prettier-ignore
-    return { kind: "planes", form, params };
+    const sizes = { sources, results, fromHeight: from[0], fromWidth: from[1], toHeight: to[0], toWidth: to[1], rows, blocks };
+    const form: DirectForm = { kind, element, layouts, kernel, stride, dilation, padding, block, slices: split, threads, sourceWords, weightWords, isWide, fits: results % (block * blocks) === 0, sizes, ...NO_EPILOGUE }; // prettier-ignore
+    return { kind: "planes", form, params: { images: c.images } };
   }
   const segment = ([4, 2] as const).find((n) => c.output[1] % n === 0) ?? 1;
   const isInside = [0, 1].every((i) => padding[i] === 0 && (c.output[i]! - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! < c.input[i]!);
@@ -144,8 +144,8 @@ export function directPlan(c: ConvolutionSizes, { block, split }: DirectSplit): 
   const maxThreads = block * kernel[1] > MAX_SUMS / 2 ? 512 : 1024;
   const threads = Math.max(MIN_THREADS, Math.min(maxThreads, powerFrom(segments), powerFrom(ceil(2 * ENOUGH_THREADS, groups))));
   const filters = block as DirectWeightForm["block"];
-  const form: DirectWeightForm = { element, layouts, kernel, stride, dilation, padding, block: filters, segment, threads, isWide, isInside, fits: c.filters % block === 0, isPartial: split > 1 }; // prettier-ignore
   const size = resultShape(c).reduce((a, d) => a * d, 1);
-  const params = { images: c.images, channels: c.channels, filters: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], parts: split, size }; // prettier-ignore
-  return { kind: "weights", form, params };
+  const sizes = { channels: c.channels, filters: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], size }; // prettier-ignore
+  const form: DirectWeightForm = { element, layouts, kernel, stride, dilation, padding, block: filters, segment, threads, isWide, isInside, fits: c.filters % block === 0, isPartial: split > 1, sizes }; // prettier-ignore
+  return { kind: "weights", form, params: { images: c.images, parts: split } };
 }

@@ -29,22 +29,21 @@ export interface DirectWeightForm {
   readonly fits: boolean;
   /** The result is parts of sums [parts, ...], in float32. */
   readonly isPartial: boolean;
+  readonly sizes: DirectWeightSizes;
 }
 
-/** size: elements of the result. */
-export const DIRECT_WEIGHT_PARAMS = {
-  images: "u32",
-  channels: "u32",
-  filters: "u32",
-  height: "u32",
-  width: "u32",
-  outHeight: "u32",
-  outWidth: "u32",
-  parts: "u32",
-  size: "u32",
-} as const;
+/** Known when the shader is made: indices are divided by them, for which drivers multiply. size: elements of the result. */
+export type DirectWeightSizes = Readonly<Record<"channels" | "filters" | "height" | "width" | "outHeight" | "outWidth" | "size", number>>;
+
+export const DIRECT_WEIGHT_PARAMS = { images: "u32", parts: "u32" } as const;
 export type DirectWeightNumbers = Readonly<Record<keyof typeof DIRECT_WEIGHT_PARAMS, number>>;
 type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof DIRECT_WEIGHT_PARAMS>;
+
+/** The sizes as values of the shader. */
+function sizesIn(s: S, { sizes }: DirectWeightForm): Readonly<Record<keyof DirectWeightSizes | "images" | "parts", Uint>> {
+  const values = Object.fromEntries(Object.entries(sizes).map(([name, n]) => [name, s.u32(n)])) as Record<keyof DirectWeightSizes, Uint>;
+  return { ...values, images: s.params.images, parts: s.params.parts };
+}
 
 /** Words of shared memory for sums of several threads. */
 const MAX_WORDS = 7680;
@@ -60,7 +59,7 @@ interface Pixels {
 /** The elements of x that the windows of the pixels have in one row of the kernel, by their distance from the first one; others are left out. */
 function windowRow(s: S, form: DirectWeightForm, { image, y, x }: Pixels, channel: Uint, row: Uint): (distance: number) => Float {
   const { x: source } = s.buffers as { readonly x: Numbers };
-  const p = s.params;
+  const p = sizesIn(s, form);
   const { kernel: size, stride, dilation, padding, segment } = form;
   const top = y.mul(stride[0]).add(row.mul(dilation[0])).sub(padding[0]);
   const rowInside = form.isInside ? null : top.lt(p.height);
@@ -100,7 +99,7 @@ function windowRow(s: S, form: DirectWeightForm, { image, y, x }: Pixels, channe
 function weighed(s: S, form: DirectWeightForm): void {
   const { dy, y: result } = s.buffers as { readonly dy: Numbers; readonly y: Numbers };
   const { kernel: size, stride, dilation, block, segment, threads } = form;
-  const p = s.params;
+  const p = sizesIn(s, form);
   const blocks = p.filters.add(block - 1).div(block);
   const first = s.group.mod(blocks).mul(block);
   const above = s.group.div(blocks);
@@ -175,14 +174,14 @@ export function directWeightKernel(form: DirectWeightForm) {
     form.isPartial ? "partial" : "",
   ];
   return {
-    name: [`direct weightGradient ${block} x ${segment} in ${threads}`, size.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "), // prettier-ignore
+    name: [`direct weightGradient ${block} x ${segment} in ${threads}`, Object.values(form.sizes).join(" "), size.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "), // prettier-ignore
     inputs: { x: element, dy: element } as { readonly [name: string]: ConvolutionElement },
     outputs: { y: form.isPartial ? "f32" : element } as { readonly y: ConvolutionElement },
     params: DIRECT_WEIGHT_PARAMS,
     threads,
     groups: (params: LaunchFacts["params"]): number => {
       const n = params as unknown as DirectWeightNumbers;
-      return n.parts * n.channels * size[0] * Math.ceil(n.filters / block);
+      return n.parts * form.sizes.channels * size[0] * Math.ceil(form.sizes.filters / block);
     },
     body: (s: S): void => weighed(s, form),
   };

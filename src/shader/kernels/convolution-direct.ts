@@ -31,20 +31,16 @@ export interface DirectForm extends EpilogueForm {
   readonly isWide: boolean;
   /** The groups' channels fit. */
   readonly fits: boolean;
+  readonly sizes: DirectSizes;
 }
 
-/** sources: channels that are summed over; rows and blocks: rows of the result and blocks of its channels that a group has. */
-export const DIRECT_PARAMS = {
-  images: "u32",
-  sources: "u32",
-  results: "u32",
-  fromHeight: "u32",
-  fromWidth: "u32",
-  toHeight: "u32",
-  toWidth: "u32",
-  rows: "u32",
-  blocks: "u32",
-} as const;
+/**
+ * Known when the shader is made: indices are divided by them, for which drivers multiply. sources: channels that are summed over; rows and blocks: rows of the
+ * result and blocks of its channels that a group has.
+ */
+export type DirectSizes = Readonly<Record<"sources" | "results" | "fromHeight" | "fromWidth" | "toHeight" | "toWidth" | "rows" | "blocks", number>>; // prettier-ignore
+
+export const DIRECT_PARAMS = { images: "u32" } as const;
 export type DirectNumbers = Readonly<Record<keyof typeof DIRECT_PARAMS, number>>;
 type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof DIRECT_PARAMS>;
 
@@ -71,8 +67,15 @@ interface Part {
   readonly image: Uint;
 }
 
-function partOf(s: S, { block }: DirectForm): Part {
-  const { results, rows, blocks, toHeight } = s.params;
+/** The sizes as values of the shader. */
+function sizesIn(s: S, { sizes }: DirectForm): Readonly<Record<keyof DirectSizes | "images", Uint>> {
+  const values = Object.fromEntries(Object.entries(sizes).map(([name, n]) => [name, s.u32(n)])) as Record<keyof DirectSizes, Uint>;
+  return { ...values, images: s.params.images };
+}
+
+function partOf(s: S, form: DirectForm): Part {
+  const { results, rows, blocks, toHeight } = sizesIn(s, form);
+  const { block } = form;
   const channels = blocks.mul(block);
   const across = results.add(channels).sub(1).div(channels);
   const down = toHeight.add(rows).sub(1).div(rows);
@@ -91,7 +94,7 @@ function copied(s: S, threads: number, count: Uint, load: (at: Uint) => () => vo
 function computed(s: S, form: DirectForm): void {
   const { kernel: size, dilation, block, slices, threads } = form;
   const { x: source, w, y: result } = s.buffers as { readonly x: Numbers; readonly w: Numbers; readonly y: Numbers };
-  const p = s.params;
+  const p = sizesIn(s, form);
   const taps = size[0] * size[1];
   const { first, channels, top, image } = partOf(s, form);
   const [alongY, alongX] = [windowOf(form, 0), windowOf(form, 1)];
@@ -236,14 +239,14 @@ export function directKernel(form: DirectForm) {
     ...epilogueName(form),
   ];
   return {
-    name: [`direct ${kind} ${block} / ${slices} in ${threads}, ${form.sourceWords} and ${form.weightWords}`, size.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "), // prettier-ignore
+    name: [`direct ${kind} ${block} / ${slices} in ${threads}, ${form.sourceWords} and ${form.weightWords}`, Object.values(form.sizes).join(" "), size.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "), // prettier-ignore
     inputs: Object.fromEntries(["x", "w", ...epilogueBuffers(form)].map((name) => [name, element])),
     outputs: { y: element },
     params: DIRECT_PARAMS,
     threads,
     groups: (params: LaunchFacts["params"]): number => {
-      const n = params as unknown as DirectNumbers;
-      return n.images * Math.ceil(n.toHeight / n.rows) * Math.ceil(n.results / (n.blocks * block));
+      const { toHeight, rows, results, blocks } = form.sizes;
+      return params["images"]! * Math.ceil(toHeight / rows) * Math.ceil(results / (blocks * block));
     },
     body: (s: S): void => computed(s, form),
   };

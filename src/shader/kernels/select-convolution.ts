@@ -127,7 +127,11 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
       return launched(g, (epilogue) => direct({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes);
     const parts = split.split;
     const made = launched(g, () => directWeight(form), inputs, parts === 1 ? result : partsOf(parts), params, "nothing");
-    return parts === 1 ? made : add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+    if (parts === 1) return made;
+    if (g.isAlone || dtype !== "float32") return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+    // An operator, which shares a launch with other small reductions where the program is fused.
+    const sum = g.reduce(g.reshape(made, [parts, size]), { function: "SUM", output: { sizes: [1, size], dtype }, axes: [0] });
+    return g.reinterpret(sum, { sizes });
   }
   const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias: bias !== null });
   if (plan.sum === null)

@@ -175,11 +175,11 @@ describe("what a node's launch takes of what follows", () => {
     ["forward", 1, 320, [[], ["add", "norm"]]],
     ["forward", 8, 8, [["add", "norm"]]],
     ["inputGradient", 1, 8, [["add", "norm"]]],
-    ["inputGradient", 1, 36, [["add", "norm"]]],
+    ["inputGradient", 1, 72, [["add", "norm"]]],
     ["weightGradient", 1, 8, [[]]],
-    ["weightGradient", 1, 36, [[]]],
+    ["weightGradient", 1, 72, [[]]],
     ["weightGradient", 8, 8, [[]]],
-    ["weightGradient", 1, 36, [[], ["add"]], 64],
+    ["weightGradient", 1, 72, [[], ["add"]], 64],
     ["weightGradient", 1, 1, [[]], 64],
   ] as const)("%s in %i groups of %i channels", (kind, groups, channels, expected, images: number = 1) => {
     const { graph, g, input } = build();
