@@ -22,6 +22,7 @@ const help = `node build/bench/device/calls.js [OPTIONS]
   --device NAME     device to measure (default: the default device)
   --networks LIST   of ${ALL.map(({ name }) => name).join(", ")} (default: narrow resnet)
   --calls N         calls that are timed (default: 400)
+  --together N      calls before the device is waited for (default: 4)
   --json FILE       write the figures as JSON
   --help            this text`;
 
@@ -35,10 +36,8 @@ interface Figures {
 
 const median = (times: readonly number[]): number => [...times].sort((a, b) => a - b)[times.length >> 1]!;
 
-/** A few calls behind each other, then the device is waited for: no call waits for the queue. */
-const TOGETHER = 4;
-
-async function measured(c: Case, device: dx.Device, calls: number): Promise<Figures> {
+/** together: calls behind each other, before the device is waited for. */
+async function measured(c: Case, device: dx.Device, calls: number, together: number): Promise<Figures> {
   const newStep = (check: boolean): ((x: dx.Tensor, y: dx.Tensor) => dx.Tensor) & { dispose(): void } => {
     dx.manualSeed(1);
     const network = c.build();
@@ -53,9 +52,9 @@ async function measured(c: Case, device: dx.Device, calls: number): Promise<Figu
   const steps = [newStep(true), newStep(false)];
   const times: number[][] = [[], []];
   // The forms take turns: what else the machine does changes both.
-  for (let done = -100; done < calls; done += TOGETHER)
+  for (let done = -100; done < calls; done += together)
     for (const [i, step] of steps.entries()) {
-      for (let k = 0; k < TOGETHER; k++) {
+      for (let k = 0; k < together; k++) {
         const start = performance.now();
         const loss = dx.scope(() => step(x, y));
         if (done >= 0) times[i]!.push((performance.now() - start) * 1000);
@@ -72,6 +71,7 @@ async function measured(c: Case, device: dx.Device, calls: number): Promise<Figu
 const options = optionsOf(help, {
   networks: { type: "string", default: NARROW.name },
   calls: { type: "string", default: "400" },
+  together: { type: "string", default: "4" },
 });
 const device = deviceOf(options);
 const names = listOf(
@@ -81,7 +81,7 @@ const names = listOf(
 );
 const figures: Figures[] = [];
 for (const c of ALL.filter(({ name }) => names.includes(name))) {
-  const f = await measured(c, device, numberOf("calls", options.calls));
+  const f = await measured(c, device, numberOf("calls", options.calls), numberOf("together", options.together));
   console.log(`${f.network}: a checked call ${f.checkedUs} us, an unchecked one ${f.uncheckedUs} us`);
   figures.push(f);
 }

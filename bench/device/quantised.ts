@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
-import { measureGemms, type Product } from "./gemm-sizes.ts";
+import { measureGemms } from "./gemm-sizes.ts";
 import { seconds } from "./kernels.ts";
 import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
 import { KINDS, measureLayers, measureProducts, WAYS, type Sweep } from "./packed-kernels.ts";
@@ -126,19 +126,37 @@ const SMALL: readonly Sweep[] = [
   sweep(KINDS.q4_0h, 40, 64, { lanes: [4], threads: [32] }),
 ];
 
-const GEMMS: readonly Product[] = [
-  ...[64, 128, 192, 256, 512, 768, 1024].map((n): Product => [null, n, n, n]),
-  [null, 64, 512, 512],
-  [null, 64, 64, 4096],
-  [64, 64, 64, 64],
-  [32, 128, 128, 128],
-  [16, 256, 256, 256],
+/** Chains, and the products of the networks in networks.ts. */
+const GEMMS = [
+  ...[64, 128, 192, 256, 512, 768, 1024].map((n) => `${n} x ${n} x ${n}`),
+  "64 of 64 x 64 x 64",
+  "32 of 128 x 128 x 128",
+  "16 of 256 x 256 x 256",
+  "64 x 128 x 784 b^T",
+  "64 x 10 x 128 b^T",
+  "64 x 128 x 10",
+  "10 x 128 x 64 a^T",
+  "128 x 784 x 64 a^T",
+  "64 x 64 x 256 b^T",
+  "64 x 256 x 64",
+  "128 x 120 x 400 b^T",
+  "128 x 84 x 120 b^T",
+  "120 x 400 x 128 a^T",
+  "512 x 128 x 128 b^T",
+  "512 x 384 x 128 b^T",
+  "512 x 128 x 512 b^T",
+  "512 x 512 x 128",
+  "128 x 512 x 512 a^T",
+  "128 x 128 x 512 a^T",
+  "32 of 64 x 64 x 32 b^T",
+  "32 of 64 x 32 x 64",
+  "64 of 64 x 64 x 16 b^T",
+  "16 x 768 x 768 b^T",
+  "64 x 768 x 3072 b^T",
+  "100 x 1000 x 512 b^T",
+  "64 x 64 x 4096 b^T",
 ];
-const SMALL_GEMMS: readonly Product[] = [
-  [null, 64, 64, 64],
-  [null, 33, 40, 40],
-  [3, 34, 40, 40],
-];
+const SMALL_GEMMS = ["64 x 64 x 64", "33 x 40 x 40", "3 of 34 x 40 x 40", "20 x 24 x 36 b^T", "9 x 12 x 7 a^T"];
 
 /** GB/s that a copy moves. */
 async function copied(device: dx.Device, elements: number): Promise<number> {

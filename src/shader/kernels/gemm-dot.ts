@@ -10,11 +10,13 @@ import { kernel, type Kernel } from "./kernel.ts";
 
 /** Rows of A and of B whose products a team of threads makes, threads of a team, and teams of a group. */
 const [SIDE, TEAM, TEAMS] = [4, 64, 4];
-const THREADS = TEAM * TEAMS;
+/** Threads of a group. @package */
+export const dotThreads = TEAM * TEAMS;
 /** Words between the sums of one result: neighbours in other banks. */
-const STRIDE = THREADS + 4;
+const STRIDE = dotThreads + 4;
 
-const groupsOfDot = (m: number, n: number): number => Math.ceil((Math.ceil(m / SIDE) * Math.ceil(n / SIDE)) / TEAMS);
+/** Groups of a launch for c [M, N]. @package */
+export const groupsOfDot = (m: number, n: number): number => Math.ceil((Math.ceil(m / SIDE) * Math.ceil(n / SIDE)) / TEAMS);
 
 /** a: [M, K], b: [N, K], c: [M, N]; K is a multiple of four. */
 export function gemmDot(form: GemmForm): Kernel {
@@ -23,7 +25,7 @@ export function gemmDot(form: GemmForm): Kernel {
   const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
   const groups = ({ shapes }: LaunchFacts): number => groupsOfDot(shapes["c"]![0]!, shapes["c"]![1]!);
   const params = scales ? ({ alpha: "f32", beta: "f32" } as const) : {};
-  return kernel(`gemm of rows${formName(form)}`, { inputs, outputs: { c: "f32" }, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => dotBody(s as unknown as GemmScope, form)); // prettier-ignore
+  return kernel(`gemm of rows${formName(form)}`, { inputs, outputs: { c: "f32" }, params, threads: dotThreads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => dotBody(s as unknown as GemmScope, form)); // prettier-ignore
 }
 
 /** What the kernel does. @package */
