@@ -216,14 +216,14 @@ const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
 /** The kernel of contiguous rows, as a variant. */
 const DOT = "dot";
 
-/** Groups of a small tile that leave most of a GPU idle. */
-const FEW_GROUPS = 32;
+/** Groups of a small tile that leave most of a GPU idle, and the length of rows from which on their own kernel is faster than a tile. */
+const [FEW_GROUPS, MIN_ROW] = [32, 192];
 
 /**
  * The largest tile that gives a device enough groups; of few tiles, one whose groups split K, or the kernel of contiguous rows. count: products. hasRows: of both
  * operands, four elements at a time.
  */
-function tileFor(m: number, n: number, count: number, hasRows: boolean): Tile | typeof DOT {
+function tileFor([m, n, k]: readonly [number, number, number], count: number, hasRows: boolean): Tile | typeof DOT {
   const fixed = variantOf<keyof typeof TILES | typeof DOT>(hasRows ? [...TILE_NAMES, DOT] : TILE_NAMES);
   if (fixed !== null) return fixed === DOT ? DOT : TILES[fixed];
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
@@ -231,7 +231,7 @@ function tileFor(m: number, n: number, count: number, hasRows: boolean): Tile | 
   if (groups(TILES.wide) >= 256) return TILES.wide;
   if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return TILES.medium;
   if (groups(TILES.smallInTwo) > FEW_GROUPS) return TILES.smallInTwo;
-  return hasRows ? DOT : TILES.tinyInEight;
+  return hasRows && k >= MIN_ROW ? DOT : TILES.tinyInEight;
 }
 
 /** Beyond so many columns of A, a group of the smallest tile takes longer than DirectML's GEMM. */
@@ -247,7 +247,7 @@ interface Product {
 /** The kernel of a product, or of `count`. */
 function productFor(form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
   const [m, n, k] = sizes;
-  const tile = tileFor(m, n, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
+  const tile = tileFor(sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
   if (tile === DOT) return { form, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const fit = fitOf(tile, sizes, form);
   const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
