@@ -36,7 +36,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_SIMULATE: "text",
   DXTENSOR_SOFTWARE: "text",
   DXTENSOR_SOFTWARE_CHECKS: digit,
-  DXTENSOR_SOFTWARE_ISA: ["portable", "avx2", "avxvnni", "avx512", "avx512vnni", "neon", "neondot"],
+  DXTENSOR_SOFTWARE_ISA: ["portable", "avx2", "avx512", "avx512vnni", "neon", "neondot"],
   DXTENSOR_SOFTWARE_PLAIN: digit,
   DXTENSOR_SOFTWARE_TRACE: digit,
   DXTENSOR_SOFTWARE_WINOGRAD: digit,

@@ -196,16 +196,14 @@ class PackedGemmKernel final : public Kernel {
         s.lanes[lane] = static_cast<int32_t>(element / block - s.first);
         s.count = s.lanes[lane] + 1;
       }
-      if (table.packed_windows) {
-        if (at == 0 || s.first + s.count - window > table.width) {
-          window = s.first;
-          window_at = static_cast<int64_t>(scales_of_.size());
-        } else {
-          PackedScales& begin = scales_of_[static_cast<size_t>(window_at)];
-          begin.count = std::max(begin.count, static_cast<int32_t>(s.first + s.count - window));
-          for (int32_t& lane : s.lanes) lane += static_cast<int32_t>(s.first - window);
-          s.count = 0;
-        }
+      if (at == 0 || s.first + s.count - window > table.width) {
+        window = s.first;
+        window_at = static_cast<int64_t>(scales_of_.size());
+      } else {
+        PackedScales& begin = scales_of_[static_cast<size_t>(window_at)];
+        begin.count = std::max(begin.count, static_cast<int32_t>(s.first + s.count - window));
+        for (int32_t& lane : s.lanes) lane += static_cast<int32_t>(s.first - window);
+        s.count = 0;
       }
       scales_of_.push_back(s);
     }
@@ -260,8 +258,8 @@ class PackedGemmKernel final : public Kernel {
  private:
   static int64_t Padded(int64_t floats) { return RoundUp(floats, kMaxWidth); }
 
-  // Sums of blocks of a vector, where the dot products take them.
-  int64_t BlockSums() const { return Table().packed_windows && matrix_.minimum_bytes ? Padded(matrix_.blocks) : 0; }
+  // Sums of blocks of a vector, for minima.
+  int64_t BlockSums() const { return matrix_.minimum_bytes ? Padded(matrix_.blocks) : 0; }
   void SumBlocks(const PackedGroup* groups, float* to) const {
     constexpr int64_t kLanes = kPackedBytes / 4;
     const int64_t lanes_of_block = matrix_.Block() * matrix_.bits / 32;

@@ -26,7 +26,6 @@ CpuFeatures TheFeatures() {
   // __builtin_cpu_supports knows this one in later compilers only.
   unsigned a, b, c, d;
   features.f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-  features.avx_vnni = __get_cpuid_count(7, 0, &a, &b, &c, &d) && a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1 << 4);
 #elif defined(__GNUC__) && defined(__aarch64__)
   features.neon = true;
 #if defined(_WIN32)
@@ -38,14 +37,13 @@ CpuFeatures TheFeatures() {
   return features;
 }
 
-constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::NeonDot, Isa::Avx2, Isa::AvxVnni, Isa::Avx512, Isa::Avx512Vnni};
+constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::NeonDot, Isa::Avx2, Isa::Avx512, Isa::Avx512Vnni};
 
 bool Has(const CpuFeatures& features, Isa isa) {
   const bool has_avx2 = features.avx2 && features.fma && features.f16c;
   switch (isa) {
     case Isa::Avx512Vnni: return has_avx2 && features.avx512 && features.vnni;
     case Isa::Avx512: return has_avx2 && features.avx512;
-    case Isa::AvxVnni: return has_avx2 && features.avx_vnni;
     case Isa::Avx2: return has_avx2;
     case Isa::NeonDot: return features.neon && features.dot_product;
     case Isa::Neon: return features.neon;
@@ -79,7 +77,6 @@ const char* IsaName(Isa isa) {
   switch (isa) {
     case Isa::Avx512Vnni: return "avx512vnni";
     case Isa::Avx512: return "avx512";
-    case Isa::AvxVnni: return "avxvnni";
     case Isa::Avx2: return "avx2";
     case Isa::NeonDot: return "neondot";
     case Isa::Neon: return "neon";

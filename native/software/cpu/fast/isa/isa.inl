@@ -86,7 +86,6 @@ const IsaTable& DX_TABLE() {
       .dot_tile = MultiplyDotTile,
       .pack_vector = PackVector,
       .packed_lanes = kPackedLanes,
-      .packed_windows = false,
       .packed_dot = MultiplyPacked,
       .add_rows = AddRows,
       .flush_sums = FlushSums,

@@ -27,8 +27,6 @@
 #pragma clang attribute push(__attribute__((target("avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)
 #elif DX_ISA == 2
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)
-#elif DX_ISA == 1 && defined(DX_DOT_BYTES)
-#pragma clang attribute push(__attribute__((target("avxvnni,avx2,avx,fma,f16c"))), apply_to = function)
 #elif DX_ISA == 1
 #pragma clang attribute push(__attribute__((target("avx2,avx,fma,f16c"))), apply_to = function)
 #elif DX_ISA == 3 && defined(DX_DOT_BYTES)
@@ -47,9 +45,6 @@
 #endif
 #elif DX_ISA == 1
 #pragma GCC target("avx2,avx,fma,f16c")
-#ifdef DX_DOT_BYTES
-#pragma GCC target("avxvnni")
-#endif
 #elif defined(DX_DOT_BYTES)
 #pragma GCC target("arch=armv8.2-a+dotprod")
 #endif

@@ -15,7 +15,7 @@
 namespace dxtensor::software::fast {
 namespace {
 #include "vector.inl"
-#include "packed_dot_bytes.inl"
+#include "packed_dot.inl"
 }  // namespace
 }  // namespace dxtensor::software::fast
 #include "isa_end.inl"
@@ -25,8 +25,7 @@ namespace dxtensor::software::fast {
 const IsaTable& DX_TABLE() {
   static const IsaTable table = [] {
     IsaTable made = DX_BASE();
-    made.packed_lanes = kCodeBytes / 4;
-    made.packed_windows = true;
+    made.packed_lanes = kPackedLanes;
     made.packed_dot = MultiplyPacked;
     return made;
   }();

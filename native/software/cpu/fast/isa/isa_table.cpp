@@ -7,7 +7,6 @@ const IsaTable& Table() {
 #if defined(__GNUC__) && defined(__x86_64__)
     if (ActiveIsa() == Isa::Avx512Vnni) return Avx512VnniTable();
     if (ActiveIsa() == Isa::Avx512) return Avx512Table();
-    if (ActiveIsa() == Isa::AvxVnni) return AvxVnniTable();
     if (ActiveIsa() == Isa::Avx2) return Avx2Table();
 #elif defined(__GNUC__) && defined(__aarch64__)
     if (ActiveIsa() == Isa::NeonDot) return NeonDotTable();

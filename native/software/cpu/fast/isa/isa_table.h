@@ -125,8 +125,8 @@ struct PackedGroup {
   alignas(64) float sums[kPackedBytes / 4];                                                 // by 4 bytes: of x
   float scale;                                                                              // of x
 };
-// The scales of a vector of codes: `count` from the row's scale `first` on, and which of them each 4 bytes have. By windows, `count` is 0
-// where the former vector's scales continue.
+// The scales of a vector of codes, and which of them each 4 bytes have: a window of `count` from the row's scale `first` on, as many as a
+// vector of floats has at most. `count` is 0 where the former vector's window continues.
 struct PackedScales {
   alignas(64) int32_t lanes[kPackedBytes / 4];
   int32_t first, count;
@@ -139,7 +139,7 @@ struct PackedDot {
   bool half_scales, half_minima;
   int64_t blocks;  // of a row
   const PackedScales* scales_of;
-  const float* block_sums;  // by windows: of x, for minima; padded by zeros to whole vectors
+  const float* block_sums;  // of x, for minima; padded by zeros to whole vectors
   const PackedGroup* groups;
   int rows, bits;
   bool flips;  // codes are signed
@@ -260,7 +260,6 @@ struct IsaTable {
   // The digits of n floats for codes of so many bits, whose middle stands for 0. False where x has NaN, infinities or only tiny numbers.
   bool (*pack_vector)(const float* x, int64_t n, int bits, int32_t middle, PackedGroup* groups);
   int packed_lanes;                          // of a vector of codes, 4 bytes each
-  bool packed_windows;                       // packed_dot loads scales for as many vectors of codes as one vector has scales for
   void (*packed_dot)(const PackedDot& dot);  // null where rows are better unpacked
   // sums[i] += weights[r] * m[r * row_stride + i] for up to four rows.
   void (*add_rows)(float* sums, const float* m, int64_t row_stride, const float* weights, int rows, int64_t n);
@@ -303,7 +302,6 @@ const IsaTable& PortableTable();
 const IsaTable& NeonTable();
 const IsaTable& NeonDotTable();
 const IsaTable& Avx2Table();
-const IsaTable& AvxVnniTable();
 const IsaTable& Avx512Table();
 const IsaTable& Avx512VnniTable();
 // The active instruction set's.
