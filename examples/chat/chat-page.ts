@@ -6,7 +6,7 @@ main { display: flex; flex-direction: column; height: 100vh; max-width: 46rem; m
 h1 { font-size: 1rem; margin: 0 0 .5rem; color: #57606a } #talk { flex: 1; overflow-y: auto }
 .said { white-space: pre-wrap; overflow-wrap: anywhere; padding: .6rem .9rem; border-radius: .8rem; margin: .5rem 0; width: fit-content; max-width: 85% }
 .user { background: #1f5fbf; color: #fff; margin-left: auto } .assistant { background: #fff; border: 1px solid #d0d7de }
-.error { color: #b42318 } .facts { color: #57606a; font-size: .8rem; margin: -.3rem 0 .5rem .9rem }
+.error { color: #b42318 } .unanswered { opacity: .6 } .facts { color: #57606a; font-size: .8rem; margin: -.3rem 0 .5rem .9rem }
 form { display: flex; gap: .5rem } textarea { flex: 1; font: inherit; padding: .5rem .7rem; border: 1px solid #d0d7de; border-radius: .5rem; resize: none }
 button { font: inherit; padding: 0 1rem; border: 1px solid #d0d7de; border-radius: .5rem; background: #fff; cursor: pointer }
 button.main { background: #1f5fbf; color: #fff; border-color: #1f5fbf }`;
@@ -21,8 +21,8 @@ function show(kind, text) {
 }
 function begin() { if (running) running.abort(); messages = []; talk.replaceChildren(); field.focus(); }
 async function ask(text) {
-  messages.push({ role: "user", content: text }); show("said user", text);
-  const part = show("said assistant", ""), own = messages, stop = running = new AbortController();
+  const own = messages, question = { role: "user", content: text }; own.push(question);
+  const asked = show("said user", text), part = show("said assistant", "…"), stop = running = new AbortController();
   send.textContent = "Stop"; let answer = ""; const begun = performance.now();
   try {
     const response = await fetch("/chat", { method: "POST", body: JSON.stringify({ messages }), signal: stop.signal });
@@ -34,8 +34,15 @@ async function ask(text) {
       answer += decoder.decode(value, { stream: true }); part.textContent = answer; talk.scrollTop = talk.scrollHeight;
     }
     show("facts", ((performance.now() - begun) / 1000).toFixed(1) + " s");
-  } catch (error) { if (!stop.signal.aborted) show("error", error.message); }
-  own.push({ role: "assistant", content: answer });
+  } catch (error) {
+    if (!stop.signal.aborted) show("error", error instanceof TypeError ? "The server does not answer." : error.message);
+  }
+  if (answer !== "") own.push({ role: "assistant", content: answer });
+  else {
+    // The next request is without a question that has no answer.
+    own.splice(own.indexOf(question), 1); part.remove(); asked.classList.add("unanswered");
+    if (field.value === "" && own === messages) field.value = text;
+  }
   if (running === stop) { running = null; send.textContent = "Send"; }
 }
 form.addEventListener("submit", (event) => {

@@ -27,7 +27,9 @@ export class Speaker implements Disposable {
 
   static async load(model: string, tokenizer: string | undefined, drawing: Drawing, device: dx.Device): Promise<Speaker> {
     const isGguf = model.endsWith(".gguf");
-    if (!isGguf && (await stat(model).catch(() => null))?.isDirectory() !== true)
+    const found = await stat(model).catch(() => null);
+    if (isGguf && found === null) throw new ExampleError(`The model ${model} can't be read: there is no such file.`);
+    if (!isGguf && found?.isDirectory() !== true)
       throw new ExampleError(
         `--model takes a GGUF file or a folder with config.json, safetensors and tokenizer.json; ${model} is neither.`,
       );
