@@ -13,7 +13,7 @@ const char* IsaName(Isa isa);
 // What a CPU has and its operating system lets programs use; some virtual machines report AVX2 without the others.
 struct CpuFeatures {
   bool avx2 = false, fma = false, f16c = false, avx512 = false, vnni = false;  // avx512: F, BW, DQ and VL; vnni: AVX-512's
-  bool neon = false, dot_product = false;  // of Armv8.2
+  bool neon = false, dot_product = false;                                      // of Armv8.2
 };
 Isa IsaFor(const CpuFeatures& features);
 
