@@ -629,8 +629,6 @@ export class CompiledProgram {
     });
     const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
     handles.recording = inPhase("record", () => withMemory(this.name, () => binding.record(handles.program, slots, lists, cuts)));
-
-    handles.recording = inPhase("record", () => withMemory(this.name, () => binding.record(handles.program, slots, this.#lists, cuts)));
     this.#recordedCuts = this.#cuts;
     this.#recordedLists = lists;
   }

@@ -1,6 +1,7 @@
 /** A recorded program: copies in a call, further recordings, and the buffers that it keeps alive. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
 import { eachDevice, liveBuffers, settledBuffers } from "../device.ts";
 
 /** The queue's thread counts: what it is asked to read comes after. */
@@ -133,3 +134,28 @@ it("a profile between calls that run and calls that are replayed leaves each its
     });
   });
 }
+
+it("a program of few dispatches that is replayed often gets more lists on hardware, and fewer again when its state moves", () => {
+  dx.withDevice("cpu", () => {
+    const native = nativeDevice(dx.device("cpu"));
+    const { adapter } = native;
+    const describe = (as: typeof adapter): void => void Object.assign(native, { adapter: as });
+    describe({ ...adapter, isHardware: true });
+    const record = vi.spyOn(native.binding, "record");
+    try {
+      const state = dx.zeros([2]);
+      const f = dx.compile((x: dx.Tensor) => state.add_(x.mul(2).exp().sin().add(1).sqrt()).neg(), { regions: "none" });
+      const x = dx.ones([2]);
+      for (let i = 0; i < 40; i++) dx.scope(() => void f(x));
+      const lists = (): number[] => record.mock.calls.map((call) => call[2]);
+      expect(lists()).toEqual([3, 15]);
+      state.mul_(10);
+      dx.scope(() => void f(x));
+      expect(lists()).toEqual([3, 15, 3]);
+      f.dispose();
+    } finally {
+      vi.restoreAllMocks();
+      describe(adapter);
+    }
+  });
+});
