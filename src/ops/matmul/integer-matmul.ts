@@ -10,7 +10,7 @@ const MAX_MULTIPLICATIONS = 2 ** 20;
 /** Digits are -128 to 127: float32 is exact for the sum of up to this many products of digits. */
 const LONGEST = 1024;
 
-/** a [..., M, K] b [..., K, N] over a common batch, as `gemm` multiplies float32. The result has the batch's sizes and [M, N]. */
+/** a [..., M, K] b [..., K, N] over a common batch, as `gemm` multiplies float32 (a shader gives other axes than DirectML). The result has the batch's sizes and [M, N]. */
 export function emitIntegerMatmul(
   g: GraphBuilder,
   a: Expr,
@@ -24,7 +24,9 @@ export function emitIntegerMatmul(
   const wide: DType = DTYPES[dtype].sizeInBytes >= 4 ? dtype : "int32";
   const [x, y] = [cast(g, a, wide), cast(g, b, wide)];
   const made =
-    sizeOf(batch) * m * n * k <= MAX_MULTIPLICATIONS ? bySums(g, x, y, batch) : byDigits(g, x, y, DTYPES[dtype].sizeInBytes, gemm);
+    sizeOf(batch) * m * n * k <= MAX_MULTIPLICATIONS
+      ? bySums(g, x, y, batch)
+      : byDigits(g, x, y, DTYPES[dtype].sizeInBytes, (p, q) => g.reinterpret(gemm(p, q), { sizes: [...batch, m, n] }));
   return cast(g, made, dtype);
 }
 

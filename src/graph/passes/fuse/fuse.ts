@@ -110,6 +110,9 @@ function measured(
     : nodes.map((node, i) => (i === 0 ? { ...node, measured: found.text } : node));
 }
 
+/** Whether something reads what a region makes: a node that was replaced may have been its only reader. */
+const isNeeded = (grouped: Grouped): boolean => formIn(grouped)?.outputs.length !== 0;
+
 /** constants: inputs whose bytes never change. */
 export function fuseRegions(
   graph: Graph,
@@ -129,7 +132,7 @@ export function fuseRegions(
   const parts = expanded.parts.map(({ nodes }) => nodes);
   const early = separateEarlyReductions(expanded.graph, new Set(parts.flat()));
   const own = facts(early.graph);
-  const nodes = sharedLaunches(group(early.graph, own, parts, early), own).flatMap((list) =>
+  const nodes = sharedLaunches(group(early.graph, own, parts, early).filter(isNeeded), own).flatMap((list) =>
     list.length === 1 && list[0]!.region === null
       ? list[0]!.nodes.map(stands)
       : measured(launched(list, own, capabilities), list, own, measure, stands),

@@ -1,8 +1,9 @@
 /** Where compiled functions fuse, and a step that does. */
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
-import { fuseMode, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
-import type { Graph, GraphNode } from "../../../../src/graph/graph.ts";
+import { GraphBuilder } from "../../../../src/graph/builder.generated.ts";
+import { fuseMode, fuseRegions, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
+import { Graph, packedExpr, type GraphNode } from "../../../../src/graph/graph.ts";
 import { nativeDevice } from "../../../../src/runtime/devices.ts";
 import { eachDevice } from "../../../device.ts";
 
@@ -29,6 +30,16 @@ describe("the choice", () => {
     expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "auto", "always", "off"/);
     expect(() => dx.compile((x: dx.Tensor) => x, { fuse: "never" as "off" })).toThrow(dx.ValueError);
   });
+});
+
+it("nodes that nothing reads become no region", () => {
+  const g = new GraphBuilder(new Graph(), capabilities);
+  const x = packedExpr(g.graph.addInput(64), "float32", [16]);
+  const other = packedExpr(g.graph.addInput(96), "float32", [8, 3]);
+  g.elementWiseMultiply(g.elementWiseAbs(other), other);
+  g.graph.outputs = [g.elementWiseAbs(g.elementWiseAdd(x, x))];
+  const { nodes } = fuseRegions(g.graph, capabilities, new Map());
+  expect(nodes.map(({ operator, fused }) => [operator, fused?.nodes.length])).toEqual([["SHADER", 2]]);
 });
 
 eachDevice("fused steps", () => {
