@@ -17,7 +17,7 @@ constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
 // Submissions that keep the device at work until the next one comes.
-constexpr uint64_t kEnough = 2;
+constexpr uint64_t kEnoughSubmissions = 2;
 // Programs that a message names.
 constexpr size_t kMaxNames = 4;
 
@@ -460,30 +460,26 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   // Its first use of a buffer is a copy, which finds the buffer as no other list of the submission has left it.
   const bool starts_by_copy = !recording.head().chunks.empty() || recording.head().staging;
   // What is sent and received with its parts is ordered by submissions.
-  if (has_parts || (starts_by_copy && !held_.empty())) Submit();
+  if (has_parts || (starts_by_copy && !unsubmitted_.empty())) Submit();
   recording.value_before = timeline_.submitted();
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
   Recording::List& list = recording.NextList();
-  const uint64_t done = timeline_.Completed();
-  if (done < list.last_use) {
-    Submit();
-    running_.push_back(&recording.program());
-    WaitFor(list.last_use);
-  } else {
-    running_.push_back(&recording.program());
-  }
+  if (timeline_.Completed() < list.last_use) Submit();
+  running_.push_back(&recording.program());
+  WaitFor(list.last_use);
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
   if (ID3D12CommandList* open = CloseOpenList(starts_by_copy ? &recording.head() : nullptr)) {
-    held_.push_back(open);
+    unsubmitted_.push_back(open);
     recorder_.LeaveOwn();
     ReopenList();
   }
-  held_.push_back(list.parts[0].get());
+  unsubmitted_.push_back(list.parts[0].get());
   recorder_.Leave(recording.chunks());
   recording.part_values[0] = list.last_use = timeline_.submitted() + 1;
   // A device that has enough to do takes several replays in one submission.
-  const bool may_wait = !has_parts && !starts_by_copy && pending_.empty() && ++held_replays_ < recording.together();
-  if (!may_wait || timeline_.submitted() < std::min(timeline_.Completed(), UINT64_MAX - kEnough) + kEnough) ExecuteHeld();
+  const bool may_wait = !has_parts && !starts_by_copy && pending_.empty() && ++unsubmitted_replays_ < recording.together();
+  if (!may_wait || timeline_.submitted() < std::min(timeline_.Completed(), UINT64_MAX - kEnoughSubmissions) + kEnoughSubmissions)
+    ExecuteUnsubmitted();
   for (size_t i = 1; i < list.parts.size(); ++i) {
     ID3D12CommandList* part[] = {list.parts[i].get()};
     running_.push_back(&recording.program());
@@ -491,7 +487,7 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
     recording.part_values[i] = list.last_use = timeline_.submitted();
   }
   if (!has_parts) recording.value_before = list.last_use;
-  if (held_.empty()) Settle();
+  if (unsubmitted_.empty()) Settle();
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
@@ -517,19 +513,19 @@ void Queue::ReopenList() {
   recorder_.Begin(lists_.Open());
 }
 
-void Queue::ExecuteHeld() {
-  Execute(held_.data(), static_cast<uint32_t>(held_.size()));
-  held_.clear();
-  held_replays_ = 0;
+void Queue::ExecuteUnsubmitted() {
+  Execute(unsubmitted_.data(), static_cast<uint32_t>(unsubmitted_.size()));
+  unsubmitted_.clear();
+  unsubmitted_replays_ = 0;
   recorder_.Submitted();
 }
 
 void Queue::Submit() {
   if (ID3D12CommandList* list = CloseOpenList()) {
-    held_.push_back(list);
+    unsubmitted_.push_back(list);
     ReopenList();
   }
-  if (!held_.empty()) ExecuteHeld();
+  if (!unsubmitted_.empty()) ExecuteUnsubmitted();
   // Before Settle(): who is told that the work is done may ask whether all is.
   progress_->Submit(ring_.popped());
   Settle();

@@ -202,7 +202,7 @@ class Queue {
   void Submit();
   ID3D12CommandList* CloseOpenList(const ListHead* next = nullptr);
   void ReopenList();
-  void ExecuteHeld();
+  void ExecuteUnsubmitted();
   void Settle();
   void Execute(ID3D12CommandList* const* lists, uint32_t count);
   void WaitFor(uint64_t value);
@@ -231,9 +231,9 @@ class Queue {
   uint32_t batch_ = 0;
   std::atomic<uint32_t> patience_ms_;
   Timing* timing_ = nullptr;
-  uint64_t recorded_ = 0;                 // tasks
-  std::vector<ID3D12CommandList*> held_;  // closed, and submitted with the open list
-  size_t held_replays_ = 0;
+  uint64_t recorded_ = 0;                        // tasks
+  std::vector<ID3D12CommandList*> unsubmitted_;  // closed, and submitted with the open list
+  size_t unsubmitted_replays_ = 0;
   std::deque<Dead> dead_;
   std::vector<std::unique_ptr<Completion>> pending_;  // to be told when what is recorded is done
   std::vector<const Program*> running_;               // in the open list or replayed, and not submitted yet: for messages

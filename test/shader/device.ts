@@ -1,6 +1,8 @@
 /** Shaders of the tests on a device, as operations. */
+import { afterEach } from "vitest";
 import { define } from "../../src/core/definition.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
+import * as dx from "../../src/index.ts";
 import type { DType, Tensor } from "../../src/index.ts";
 import { fillCall } from "../../src/shader/dxbc/zero-fill.ts";
 import type { Element } from "../../src/shader/ir.ts";
@@ -55,4 +57,14 @@ export function runKernel(kernel: Kernel, run: Run): { [name: string]: Tensor } 
   const made = operation(run);
   const names = kernel.program.source.buffers.filter((b) => b.isWritable).map((b) => b.name);
   return Object.fromEntries(names.map((name, i) => [name, made[i]!]));
+}
+
+/** After each test DXTENSOR_SHADERS is as it was, and the device, which has read it, is closed. */
+export function restoresShaders(device: dx.Device): void {
+  const before = process.env.DXTENSOR_SHADERS;
+  afterEach(() => {
+    if (before === undefined) delete process.env.DXTENSOR_SHADERS;
+    else process.env.DXTENSOR_SHADERS = before;
+    dx.closeDevice(device);
+  });
 }

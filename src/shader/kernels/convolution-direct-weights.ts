@@ -5,17 +5,11 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
-import { allOf, loadWhere, type ConvolutionElement, type Layouts, type Pair } from "./convolution-tiles.ts";
+import { allOf, loadWhere, type ConvolutionElement } from "./convolution-tiles.ts";
+import type { DirectGeometry } from "./convolution-direct.ts";
 import { GroupReduction, kernel, type Kernel, type Numbers } from "./kernel.ts";
 
-export interface DirectWeightForm {
-  /** Of operands and result. */
-  readonly element: ConvolutionElement;
-  readonly layouts: Layouts;
-  readonly kernel: Pair;
-  readonly stride: Pair;
-  readonly dilation: Pair;
-  readonly padding: Pair;
+export interface DirectWeightForm extends DirectGeometry {
   /** Filters of a group. */
   readonly block: 1 | 2 | 4;
   /** Neighbouring pixels that a thread has at once; a divisor of the rows of dy. */

@@ -10,8 +10,8 @@ import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./
 import { loadWhere, type ConvolutionElement, type Layouts, type Pair } from "./convolution-tiles.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 
-export interface DirectForm extends EpilogueForm {
-  readonly kind: "forward" | "inputGradient";
+/** What a direct convolution and its gradients are of. */
+export interface DirectGeometry {
   /** Of operands and result. */
   readonly element: ConvolutionElement;
   readonly layouts: Layouts;
@@ -19,6 +19,10 @@ export interface DirectForm extends EpilogueForm {
   readonly stride: Pair;
   readonly dilation: Pair;
   readonly padding: Pair;
+}
+
+export interface DirectForm extends DirectGeometry, EpilogueForm {
+  readonly kind: "forward" | "inputGradient";
   /** Channels of the result that a thread computes. */
   readonly block: 1 | 2 | 4 | 8;
   /** Threads that share the source's channels of one pixel. */

@@ -1,5 +1,5 @@
 /** The direct shaders of convolution: in the evaluator against float64, with guards around every buffer, and as operations. */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { Capabilities } from "../../../src/dml/capabilities.ts";
 import { GraphBuilder } from "../../../src/graph/builder.generated.ts";
@@ -15,6 +15,7 @@ import { inForm } from "../../../src/shader/shader-forms.ts";
 import { eachDevice } from "../../device.ts";
 import { isWhole, share } from "../../share.ts";
 import { generator } from "../random.ts";
+import { restoresShaders } from "../device.ts";
 import { KINDS, outputOf, plain, reference, run, type Shape } from "./convolution-support.ts";
 import { expectClose, numbers } from "./support.ts";
 
@@ -162,12 +163,7 @@ it("are chosen on NVIDIA's GPUs over Vulkan in float32 from 2^20 products on, by
 
 eachDevice("operations", (name) => {
   const device = dx.device(name);
-  const before = process.env.DXTENSOR_SHADERS;
-  afterEach(() => {
-    if (before === undefined) delete process.env.DXTENSOR_SHADERS;
-    else process.env.DXTENSOR_SHADERS = before;
-    dx.closeDevice(device);
-  });
+  restoresShaders(device);
 
   // A CPU that stands for a GPU compiles each of the shaders for seconds.
   const dtypes = name === "cpu" || isWhole ? (["float32", "float16"] as const) : (["float32"] as const);

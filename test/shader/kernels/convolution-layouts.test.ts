@@ -1,5 +1,5 @@
 /** The shaders of convolution with operands in NHWC and in float16: in the evaluator against float64, and as operations on views. */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { Capabilities } from "../../../src/dml/capabilities.ts";
 import { GraphBuilder } from "../../../src/graph/builder.generated.ts";
@@ -11,6 +11,7 @@ import { convolutionShader } from "../../../src/shader/kernels/select-convolutio
 import { NVIDIA_OVER_VULKAN } from "../../../src/shader/measured.ts";
 import { eachDevice } from "../../device.ts";
 import { share } from "../../share.ts";
+import { restoresShaders } from "../device.ts";
 import { KINDS, outputOf, plain, reference, run, type Shape } from "./convolution-support.ts";
 import { expectClose, numbers } from "./support.ts";
 
@@ -127,12 +128,7 @@ it("are chosen where convolutions of that size were measured, and no other strid
 
 eachDevice("operations", (name) => {
   const device = dx.device(name);
-  const before = process.env.DXTENSOR_SHADERS;
-  afterEach(() => {
-    if (before === undefined) delete process.env.DXTENSOR_SHADERS;
-    else process.env.DXTENSOR_SHADERS = before;
-    dx.closeDevice(device);
-  });
+  restoresShaders(device);
 
   type Fn = (x: dx.Tensor, w: dx.Tensor) => dx.Tensor;
   const last: Fn = (x, w) => dx.conv2d(x.permute(0, 3, 1, 2), w, null, { padding: 1, groups: x.shape[3]! / w.shape[1]! });
