@@ -124,7 +124,8 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
     ...parts.flatMap(({ sections }, k) => sections.map((_, i) => sizeName(k, i))),
     ...parts.slice(0, -1).map((_, k) => endName(k)),
   ];
-  const usesDevice = facts.roundsHalf() && parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16"));
+  // In this order: how a device rounds is known after it has finished what it has to do, the making of pipelines too.
+  const usesDevice = parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16")) && facts.roundsHalf();
   const params: Params = Object.fromEntries([...names, ...(usesDevice ? [HALF_BITS] : [])].map((name) => [name, "u32"]));
   const halves = usesDevice ? " device's halves" : "";
   const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);

@@ -1,6 +1,7 @@
 /** Where compiled functions fuse, and a step that does. */
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
+import { Capabilities } from "../../../../src/dml/capabilities.ts";
 import { GraphBuilder } from "../../../../src/graph/builder.generated.ts";
 import { fuseMode, fuseRegions, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
 import { Graph, packedExpr, type GraphNode } from "../../../../src/graph/graph.ts";
@@ -40,6 +41,31 @@ it("nodes that nothing reads become no region", () => {
   g.graph.outputs = [g.elementWiseAbs(g.elementWiseAdd(x, x))];
   const { nodes } = fuseRegions(g.graph, capabilities, new Map());
   expect(nodes.map(({ operator, fused }) => [operator, fused?.nodes.length])).toEqual([["SHADER", 2]]);
+});
+
+it("how a device rounds halves is asked for regions that write halves only, since the device is waited for", () => {
+  let asked = 0;
+  const roundsHalf = (): boolean => (asked++, false);
+  const options = {
+    name: "asked",
+    featureLevel: 0x6400,
+    dataTypes: 0xfff,
+    fusesGraphs: false,
+    runsShaders: true,
+    waveLanes: 32,
+    roundsHalf,
+  };
+  const fuse = (dtype: "float32" | "float16"): number => {
+    const own = new Capabilities(options);
+    const g = new GraphBuilder(new Graph(), own);
+    const x = packedExpr(g.graph.addInput(64), dtype, [16]);
+    g.graph.outputs = [g.elementWiseAbs(g.elementWiseAdd(x, x))];
+    asked = 0;
+    expect(fuseRegions(g.graph, own, new Map()).nodes.map(({ operator }) => operator)).toEqual(["SHADER"]);
+    return asked;
+  };
+  expect(fuse("float32")).toBe(0);
+  expect(fuse("float16")).toBe(1);
 });
 
 eachDevice("fused steps", () => {
