@@ -43,7 +43,8 @@ export const keyOfLanes = (lanes: Lanes): string =>
 function coordinateIn(s: AnyScope, grid: readonly GridAxis[], inner: number, size: number, index: Uint): Uint {
   const end = inner * size;
   for (const a of grid) {
-    if (a.inner > inner || end > a.inner * a.size || inner % a.inner !== 0) continue;
+    // Its index counts up to its own end, of which this one has to be a divisor.
+    if (a.inner > inner || (a.inner * a.size) % end !== 0 || inner % a.inner !== 0) continue;
     const rest = a.at.div(inner / a.inner);
     return end === a.inner * a.size ? rest : rest.mod(size);
   }

@@ -91,6 +91,35 @@ eachDevice("fused steps", () => {
     told.dispose();
   });
 
+  it.each([
+    [12, 16],
+    [16, 12],
+    [9, 6],
+    [10, 4],
+    [4, 10],
+    [5, 7],
+  ] as const)("with rows of %i x %i elements read the transposed ones too", (rows, columns) => {
+    const both = dx.compile(
+      (x: dx.Tensor, scale: dx.Tensor) => {
+        const a = dx.exp(scale);
+        return [dx.sum(x.mul(a), 1), dx.sum(x.t().mul(a.reshape(columns, 1)), 0), x.t().mul(a.reshape(columns, 1))] as const;
+      },
+      { fuse: "always" },
+    );
+    for (const seed of [1, 2, 3]) {
+      const [x, scale] = [dx.randn([rows, columns], { generator: new dx.Generator(seed) }), dx.randn([columns], { generator: new dx.Generator(seed + 9) })]; // prettier-ignore
+      const [along, across, each] = both(x, scale).map((t) => t.dataSync() as Float32Array);
+      const v = x.dataSync() as Float32Array;
+      const w = (scale.dataSync() as Float32Array).map(Math.exp);
+      const product = (r: number, c: number): number => v[r * columns + c]! * w[c]!;
+      const sums = Array.from({ length: rows }, (_, r) => w.reduce((n, _w, c) => n + product(r, c), 0));
+      sums.forEach((sum, r) => [along, across].forEach((got) => expect(got![r]).toBeCloseTo(sum, 4)));
+      each!.forEach((got, i) => expect(got).toBeCloseTo(product(i % rows, Math.floor(i / rows)), 4));
+    }
+    expect(both.explain().fused.length).toBeGreaterThan(0);
+    both.dispose();
+  });
+
   it("train as eager ones do", () => {
     const train = (fuse: "always" | "off"): number[] => {
       dx.manualSeed(3);
