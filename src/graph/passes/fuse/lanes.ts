@@ -53,8 +53,8 @@ function coordinateIn(s: AnyScope, grid: readonly GridAxis[], inner: number, siz
   return parts.reduce((sum, a) => sum.add(a.at.mul(a.inner / inner)), s.u32(0));
 }
 
-function fromGrid(s: AnyScope, { offset, axes }: Access, index: Uint, grid: readonly GridAxis[]): Uint {
-  let [result, inner] = [s.u32(offset), 1];
+function fromGrid(s: AnyScope, { axes }: Access, index: Uint, grid: readonly GridAxis[], start: Uint): Uint {
+  let [result, inner] = [start, 1];
   for (const { size, stride } of axes.toReversed()) {
     if (stride !== 0) result = result.add(coordinateIn(s, grid, inner, size, index).mul(stride >>> 0));
     inner *= size;
@@ -63,11 +63,11 @@ function fromGrid(s: AnyScope, { offset, axes }: Access, index: Uint, grid: read
 }
 
 /** An access's index in its value. */
-function mapped(s: AnyScope, access: Access, index: Uint, grid?: readonly GridAxis[]): Uint {
-  if (grid !== undefined) return fromGrid(s, access, index, grid);
-  const { offset, axes } = access;
+function mapped(s: AnyScope, access: Access, index: Uint, start: Uint, grid?: readonly GridAxis[]): Uint {
+  if (grid !== undefined) return fromGrid(s, access, index, grid, start);
+  const { axes } = access;
   let rest = index;
-  let result = s.u32(offset);
+  let result = start;
   const outermost = axes.findIndex((a) => a.stride !== 0);
   for (let i = axes.length - 1; i >= Math.max(0, outermost); i--) {
     const { size, stride } = axes[i]!;
@@ -77,24 +77,31 @@ function mapped(s: AnyScope, access: Access, index: Uint, grid?: readonly GridAx
   return result;
 }
 
-/** The lanes of an access's value, for lanes of its elements. */
-export function mapLanes(s: AnyScope, access: Access, lanes: Lanes, width: number): Lanes {
+/** The first element of an access, and a power of two that divides its index. */
+export interface Start {
+  readonly at: Uint;
+  readonly alignment: number;
+}
+
+/** The lanes of an access's value, for lanes of its elements. start: where its offset is a number of the launch. */
+export function mapLanes(s: AnyScope, access: Access, lanes: Lanes, width: number, start: Start | null = null): Lanes {
   const { offset, axes } = access;
-  if (isOne(access)) return { kind: "run", base: s.u32(offset), step: 0, alignment: alignmentOf(offset) };
-  if (lanes.kind === "each") return { kind: "each", at: lanes.at.map((x) => mapped(s, access, x)) };
-  if (lanes.step === 0) return { kind: "run", base: mapped(s, access, lanes.base), step: 0, alignment: 1 };
+  const { at, alignment: aligned } = start ?? { at: s.u32(offset), alignment: alignmentOf(offset) };
+  if (isOne(access)) return { kind: "run", base: at, step: 0, alignment: aligned };
+  if (lanes.kind === "each") return { kind: "each", at: lanes.at.map((x) => mapped(s, access, x, at)) };
+  if (lanes.step === 0) return { kind: "run", base: mapped(s, access, lanes.base, at), step: 0, alignment: 1 };
   const { grid } = lanes;
   if (axes.length === 1) {
     const { stride } = axes[0]!;
-    const alignment = Math.min(alignmentOf(offset), lanes.alignment * alignmentOf(stride));
-    return { kind: "run", base: mapped(s, access, lanes.base, grid), step: lanes.step * stride, alignment };
+    const alignment = Math.min(aligned, lanes.alignment * alignmentOf(stride));
+    return { kind: "run", base: mapped(s, access, lanes.base, at, grid), step: lanes.step * stride, alignment };
   }
   const inner = axes.at(-1)!;
   if (lanes.step !== 1 || lanes.alignment < width || inner.size % width !== 0)
-    return { kind: "each", at: Array.from({ length: width }, (_, k) => mapped(s, access, laneOf(lanes, k))) };
+    return { kind: "each", at: Array.from({ length: width }, (_, k) => mapped(s, access, laneOf(lanes, k), at)) };
   // All lanes have the same outer coordinates.
   const steps = axes.slice(0, -1).map((a) => alignmentOf(a.stride));
   const own = alignmentOf(inner.stride) * Math.min(lanes.alignment, alignmentOf(inner.size));
-  const alignment = Math.min(alignmentOf(offset), own, ...steps);
-  return { kind: "run", base: mapped(s, access, lanes.base, grid), step: inner.stride, alignment };
+  const alignment = Math.min(aligned, own, ...steps);
+  return { kind: "run", base: mapped(s, access, lanes.base, at, grid), step: inner.stride, alignment };
 }

@@ -15,12 +15,13 @@ import { inPlacePairs } from "./in-place.ts";
 import type { AnyScope } from "./lanes.ts";
 import { HALF_BITS, inputName, outputName } from "./region-code.ts";
 import type { Form } from "./region-form.ts";
+import { offsetIndex, offsetsOf, type Offset } from "./offsets.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region, type Source } from "./region.ts";
 import { emitRows } from "./row-code.ts";
 import { emitSection, launchedThreads, sectionsOf, threadsFor, type Section } from "./sections.ts";
 
 /** Equal for regions with the same code: sizes are part of it only where indices are computed of them. */
-function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): string {
+function keyOfRegion(region: Form, sections: readonly Section[], offsets: readonly Offset[], facts: Facts): string {
   const inside = new Set(region.nodes);
   const numbers = new Map(region.nodes.map((node, i) => [node, i]));
   const read = (x: Expr | null): unknown => {
@@ -29,10 +30,15 @@ function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): 
     if (constant !== null) return ["is", x.dtype, constant];
     const maker = insideMaker(x, inside, facts);
     const access = accessOf(x);
+    const at = maker === null ? offsetIndex(region, offsets, x) : -1;
     return [
       maker === null ? `${sourceIndex(region, x)}` : numbers.get(maker),
       x.dtype,
-      isIdentity(access) && access.axes.length > 0 && region.rows === null ? 0 : access,
+      at >= 0
+        ? [at, offsets[at]!.alignment, access.axes]
+        : isIdentity(access) && access.axes.length > 0 && region.rows === null
+          ? 0
+          : access,
     ];
   };
   return keyOf([
@@ -55,6 +61,7 @@ function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): 
 interface Part {
   readonly form: Form;
   readonly sections: readonly Section[];
+  readonly offsets: readonly Offset[];
   readonly groups: number;
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
@@ -68,6 +75,8 @@ export const threadsOf = (form: Form): number => (form.rows === null ? threadsFo
 
 /** Threads of a group up to which regions of fewer take more rows, to share a launch with others. */
 const MAX_SHARED_THREADS = 256;
+/** Offsets of a launch that are numbers of it; with more, all are part of the code. A launch has 32 numbers. */
+const MAX_OFFSETS = 8;
 /** Bytes of a group's shared memory. */
 const MAX_SHARED = 2 ** 15;
 
@@ -96,10 +105,12 @@ export function canShareThreads(forms: readonly Form[]): boolean {
 export const groupsOf = (form: Form, threads = threadsOf(form)): number =>
   form.rows === null ? Math.ceil(launchedThreads(sectionsOf(form)) / threads) : Math.ceil(form.rows.shape.kept / form.rows.plan.rows);
 
-function partsOf(forms: readonly Form[], threads: number): { readonly parts: Part[]; readonly sources: Source[] } {
+function partsOf(forms: readonly Form[], threads: number, facts: Facts): { readonly parts: Part[]; readonly sources: Source[] } {
   const sources: Source[] = [];
   let outputs = 0;
-  const parts = forms.map((form): Part => {
+  const offsets = forms.map((form) => offsetsOf(form, facts));
+  const areNumbers = offsets.flat().length <= MAX_OFFSETS;
+  const parts = forms.map((form, k): Part => {
     const inputs = form.sources.map((x) => {
       const at = sources.findIndex((y) => isSameSource(x, y));
       return at < 0 ? sources.push(x) - 1 : at;
@@ -107,12 +118,20 @@ function partsOf(forms: readonly Form[], threads: number): { readonly parts: Par
     const first = outputs;
     outputs += form.outputs.length;
     const sections = form.rows === null ? sectionsOf(form) : [];
-    return { form, sections, groups: groupsOf(form, threads), inputs, outputs: form.outputs.map((_, i) => first + i) };
+    return {
+      form,
+      sections,
+      offsets: areNumbers ? offsets[k]! : [],
+      groups: groupsOf(form, threads),
+      inputs,
+      outputs: form.outputs.map((_, i) => first + i),
+    };
   });
   return { parts, sources };
 }
 
 const sizeName = (part: number, section: number): string => `n${part}_${section}`;
+const offsetName = (part: number, offset: number): string => `o${part}_${offset}`;
 /** The group behind a part's last one. */
 const endName = (part: number): string => `end${part}`;
 
@@ -122,13 +141,14 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
   const outputs = Object.fromEntries(all.map((x, i): [string, Element] => [outputName(i), ELEMENT_OF[x.dtype]!]));
   const names = [
     ...parts.flatMap(({ sections }, k) => sections.map((_, i) => sizeName(k, i))),
+    ...parts.flatMap(({ offsets }, k) => offsets.map((_, i) => offsetName(k, i))),
     ...parts.slice(0, -1).map((_, k) => endName(k)),
   ];
   // In this order: how a device rounds is known after it has finished what it has to do, the making of pipelines too.
   const usesDevice = parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16")) && facts.roundsHalf();
   const params: Params = Object.fromEntries([...names, ...(usesDevice ? [HALF_BITS] : [])].map((name) => [name, "u32"]));
   const halves = usesDevice ? " device's halves" : "";
-  const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);
+  const keys = parts.map(({ form, sections, offsets, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, offsets, facts)]);
   return kernel(
     `fused ${threads}${halves} ${keyOf(keys)}`,
     {
@@ -145,8 +165,9 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
       const s = scope as unknown as AnyScope;
       const numbers = s.params as { readonly [name: string]: Uint };
       const emit = (k: number, group: Uint): void => {
-        const { form, sections, inputs: x, outputs: y } = parts[k]!;
-        const region = { ...form, inputNames: x.map(inputName), outputNames: y.map(outputName) };
+        const { form, sections, offsets, inputs: x, outputs: y } = parts[k]!;
+        const named = offsets.map((offset, i) => ({ ...offset, name: offsetName(k, i) }));
+        const region = { ...form, inputNames: x.map(inputName), outputNames: y.map(outputName), offsets: named };
         if (form.rows !== null) emitRows(s, region, form.rows, form.rows.plan, facts, group);
         else sections.forEach((section, i) => emitSection(s, region, section, numbers[sizeName(k, i)]!, facts, group));
       };
@@ -201,7 +222,7 @@ export function launchOf(regions: readonly Form[], facts: Facts, traits: ShaderT
   for (const region of regions) requireInside(region, facts);
   const threads = sharedThreads(regions);
   const forms = regions.map((region) => withThreads(region, threads));
-  const { parts, sources } = partsOf(forms, threads);
+  const { parts, sources } = partsOf(forms, threads, facts);
   const made = kernelOf(parts, sources, threads, facts);
   const outputs = forms.flatMap((form) => form.outputs);
   const shapes = Object.fromEntries([
@@ -211,6 +232,7 @@ export function launchOf(regions: readonly Form[], facts: Facts, traits: ShaderT
   const ends = parts.map((_, k) => parts.slice(0, k + 1).reduce((n, { groups }) => n + groups, 0));
   const params = Object.fromEntries([
     ...parts.flatMap(({ sections }, k) => sections.map((x, i) => [sizeName(k, i), x.elements] as const)),
+    ...parts.flatMap(({ offsets }, k) => offsets.map(({ offset, alignment }, i) => [offsetName(k, i), offset / alignment] as const)),
     ...ends.slice(0, -1).map((end, k) => [endName(k), end] as const),
     ["groups", ends.at(-1)!] as const,
     [HALF_BITS, 0xffff] as const,

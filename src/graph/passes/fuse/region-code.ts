@@ -7,7 +7,8 @@ import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code, type Ter
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
-import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes } from "./lanes.ts";
+import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes, type Start } from "./lanes.ts";
+import { offsetIndex, type Offset } from "./offsets.ts";
 import { sameAccess } from "./reduced-axes.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
 
@@ -24,6 +25,13 @@ export const halfBits = (s: AnyScope): Uint | null => (s.params as { readonly [n
 export interface NamedRegion extends Region {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
+  /** Default: none. */
+  readonly offsets?: readonly NamedOffset[];
+}
+
+/** An offset with its name among the launch's numbers, which counts it in elements of its alignment. */
+export interface NamedOffset extends Offset {
+  readonly name: string;
 }
 
 /** Elements of one access to memory. */
@@ -144,7 +152,17 @@ export class RegionCode {
       // Its own index, with the coordinates.
       if (isIdentity(access)) return this.#at(x, lanes);
     }
-    return this.#at(x, mapLanes(this.#s, access, lanes, this.#width));
+    return this.#at(x, mapLanes(this.#s, access, lanes, this.#width, this.#startOf(x)));
+  }
+
+  /** Null: its offset is part of the code. */
+  #startOf(x: Expr): Start | null {
+    const { offsets = [] } = this.#region;
+    if (offsets.length === 0 || insideMaker(x, this.#inside, this.#facts) !== null) return null;
+    const of = offsets[offsetIndex(this.#region, offsets, x)];
+    if (of === undefined) return null;
+    const { [of.name]: number } = this.#s.params as { readonly [name: string]: Uint };
+    return { at: number!.mul(of.alignment), alignment: of.alignment };
   }
 
   /** An element of an expression, so many elements behind its first. */

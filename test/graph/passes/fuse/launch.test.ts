@@ -21,6 +21,29 @@ it("shares a shader among regions of other sizes, unless indices depend on them"
   expect(chain(1, 1, 2).id).not.toBe(chain(8, 1, 2).id);
 });
 
+/** Sums of rows, each scaled by what two rows of a flat buffer hold. */
+const scaledSums = (first: number, second: number, columns = 8) => {
+  const built = build();
+  const { g, graph, input } = built;
+  const [x, flat] = [input(16, columns), input(256)];
+  const from = (offset: number) => g.reinterpret(flat, { sizes: [16, columns], strides: [0, 1], byteOffset: 4 * offset });
+  const scaled = g.elementWiseMultiply(g.elementWiseMultiply(x, from(first)), from(second));
+  graph.outputs = [g.reduce(scaled, { function: "SUM", output: { sizes: [16, 1], dtype: "float32" }, axes: [1] })];
+  const nodes = fused(built).nodes;
+  expect(nodes.map(({ operator }) => operator)).toEqual(["SHADER"]);
+  return nodes[0]!.shader!;
+};
+
+it("shares a shader among regions that read a buffer from other offsets on, which are numbers of the launch", () => {
+  const one = scaledSums(8, 24);
+  expect(scaledSums(16, 64).id).toBe(one.id);
+  expect(scaledSums(16, 64).constants).not.toEqual(one.constants);
+  expect(scaledSums(8, 24).constants).toEqual(one.constants);
+  // One offset, none, and others that are copied.
+  for (const [a, b] of [[8, 8], [0, 24], [8, 0], [8, 25], [9, 24]] as const) expect(scaledSums(a, b).id).not.toBe(one.id); // prettier-ignore
+  expect(scaledSums(8, 24, 4).id).not.toBe(one.id);
+});
+
 it("refuses what reads past its buffer", () => {
   const built = build();
   const { g, graph, input } = built;
