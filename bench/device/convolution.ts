@@ -12,6 +12,8 @@ import type { DirectWeightForm } from "../../dist/shader/kernels/convolution-dir
 import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthwise.js";
 import type { productSizes as products } from "../../dist/shader/kernels/convolution-gemm.js";
 import type * as plans from "../../dist/shader/kernels/convolution-plan.js";
+import type * as winogradPlans from "../../dist/shader/kernels/winograd-plan.js";
+import type { inForm } from "../../dist/shader/shader-forms.js";
 import type { SumForm as Sum } from "../../dist/shader/kernels/convolution-sum.js";
 import type {
   ConvolutionForm,
@@ -27,7 +29,7 @@ const help = `node build/bench/device/convolution.js [OPTIONS]
   --device NAME     device to measure (default: the default device)
   --filter TEXT     only the cases whose name contains TEXT
   --kinds LIST      of forward, inputGradient, weightGradient (default: all)
-  --variants WHICH  "all" tiles and splits, a list of tiles, "direct", or what the library would take, "chosen" (default: all)
+  --variants WHICH  "all" tiles and splits, a list of tiles, "direct", "winograd", or what the library would take, "chosen" (default: all)
   --budget S        begin no variant after so many seconds (default: 110)
   --rounds N        profiles of each variant, of which the fastest counts (default: 5)
   --warm MS         how long products run before the variants of a case are timed (default: 60)
@@ -36,7 +38,7 @@ const help = `node build/bench/device/convolution.js [OPTIONS]
   --small           small sizes only
   --few             convolutions of few channels only: those of the networks quickstart and LeNet
   --no-step         leave out the training steps
-  --explain         print each dispatch of the training steps
+  --explain         print each dispatch of the training steps, and of the variants that the sizes choose
   --json FILE       write the results as JSON
   --help            this text
 
@@ -67,6 +69,8 @@ interface Modules {
   directKernel(form: DirectForm): Made;
   directWeightKernel(form: DirectWeightForm): Made;
   readonly directPlans: typeof directPlans;
+  readonly winogradPlans: typeof winogradPlans;
+  readonly inForm: typeof inForm;
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
   readonly productSizes: typeof products;
@@ -85,6 +89,8 @@ async function load(): Promise<Modules> {
   return {
     plans: await from<Plans>("convolution-plan"),
     directPlans: await from<typeof directPlans>("convolution-direct-plan"),
+    winogradPlans: await from<typeof winogradPlans>("winograd-plan"),
+    inForm: (await from<{ inForm: typeof inForm }>("../shader-forms")).inForm,
     convolutionKernel,
     depthwiseKernel,
     directKernel,
@@ -160,6 +166,7 @@ const FEW: readonly Case[] = [
 ];
 const SMALL: readonly Case[] = [
   caseOf(2, 16, 24, 8, 3),
+  caseOf(2, 40, 36, 8, 3),
   caseOf(2, 8, 8, 8, 3, 2),
   caseOf(2, 16, 64, 8, 1),
   caseOf(2, 6, 6, 8, 3, 1, 6),
@@ -230,7 +237,26 @@ const sized = (params: Numbers): readonly number[] => [params["size"]!];
 interface Variant {
   readonly name: string;
   readonly run: () => Run;
+  /** Around the call that makes its program, for a form that the library lowers an operation to. */
+  readonly around?: <T>(make: () => T) => T;
 }
+
+/** Winograd's form as the library lowers it: several launches. */
+const byWinograd = (m: Modules, c: Sizes, variant: string, name: string): Variant => ({
+  name,
+  run: () => byDirectML(c),
+  around: (make) => {
+    const before = process.env.DXTENSOR_SHADERS;
+    process.env.DXTENSOR_SHADERS = "only-measured";
+    try {
+      const { result, variants } = m.inForm({ isShader: true, variant }, make);
+      if (!variants.includes(variant)) throw new Error(`${variant} is no variant`);
+      return result;
+    } finally {
+      process.env.DXTENSOR_SHADERS = before;
+    }
+  },
+});
 
 /** The variants of a case by shaders. */
 function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
@@ -301,6 +327,10 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const nameOf = (tile: Tile): string => Object.entries(m.tiles).find(([, t]) => t === tile)![0];
   const first = variant(`${isSmall ? "tiles" : "chosen"}: ${nameOf(taken.tile)} / ${taken.wished}`);
   if (which === "chosen") return [first];
+  const { isWinograd, usualWinogradSplit, winogradVariants } = m.winogradPlans;
+  const isByWinograd = isWinograd(c) && ["all", "winograd"].some((word) => which.split(",").includes(word));
+  const usual = isByWinograd ? usualWinogradSplit(c) : null;
+  const winograds = [...(isByWinograd ? winogradVariants(c) : [])].map(([name, split]) => byWinograd(m, c, name, JSON.stringify(split) === JSON.stringify(usual) ? `${name}, usual` : name)); // prettier-ignore
   const rows = c.kind === "inputGradient" ? c.channels : c.filters;
   const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
     if (which !== "all" && !which.split(",").includes(name)) return [];
@@ -315,7 +345,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
       variant(`${name} / ${n}`, { tile, wished: n }),
     );
   });
-  return [...direct, first, ...all];
+  return [...direct, first, ...winograds, ...all];
 }
 
 /** Of the largest difference from DirectML's result: each of them rounds to its dtype. */
@@ -368,6 +398,7 @@ interface Options {
   readonly rounds: number;
   readonly warm: number;
   readonly until: number;
+  readonly explains: boolean;
   readonly element: "f32" | "f16";
   readonly layout: "NCHW" | "NHWC";
 }
@@ -406,7 +437,8 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
           const run = variant.run();
           const settings = { name: variant.name, check: false, fuse: "off", regions: "none" } as const;
           const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), settings);
-          const result = dx.scope(() => compiled(left, right));
+          const around = variant.around ?? ((make) => make());
+          const result = around(() => dx.scope(() => compiled(left, right)));
           const got = result.to("float32").dataSync() as Float32Array;
           result.dispose();
           expected ??= got;
@@ -426,6 +458,7 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
             for (let round = 0; round < options.rounds; round++) microseconds = Math.min(microseconds, compiled.profileSync().microseconds);
             slowness = reference.slowness();
           }
+          if (options.explains && /chosen|usual/.test(variant)) console.log(`${compiled.profileSync()}`);
           compiled.dispose();
           const row = { case: name, kind, variant, microseconds, teraflops: flop / microseconds / 1e6, difference };
           own.push(row);
@@ -521,6 +554,7 @@ async function main(): Promise<void> {
     element: oneOf("dtype", values.dtype, { float32: "f32", float16: "f16" } as const),
     layout: oneOf("layout", values.layout, { NCHW: "NCHW", NHWC: "NHWC" } as const),
     warm: numberOf("warm", values.warm),
+    explains: values.explain,
     until: start + 1000 * numberOf("budget", values.budget),
   };
   const steps = values["no-step"] ? [] : await measureSteps(`${device}`, values.explain);

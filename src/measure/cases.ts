@@ -175,15 +175,17 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     );
   for (const dtype of BOTH)
     for (const size of sizes.planes)
-      for (const [channels, groups, names] of [
-        [sizes.channels, 1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
-        [sizes.channels, sizes.channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
-        [sizes.fewChannels, 1, ["directConvolution", "directInputGradient", "directWeightGradient"]],
+      // Winograd's form has no dilation.
+      for (const [channels, groups, dilation, names] of [
+        [sizes.channels, 1, 2, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
+        [sizes.channels, sizes.channels, 1, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
+        [sizes.fewChannels, 1, 1, ["directConvolution", "directInputGradient", "directWeightGradient"]],
+        [sizes.channels, 1, 1, ["winogradConvolution", "winogradInputGradient", "winogradWeightGradient"]],
       ] as const) {
         const weight = [channels, channels / groups, 3, 3];
         const products = IMAGES * size ** 2 * sizeOf(weight);
         const operands = (): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, dtype, i + 1).requiresGrad_()); // prettier-ignore
-        const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: 1, groups });
+        const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: dilation, groups, dilation });
         const [forward, ofInput, ofWeight] = names;
         yield plain(forward, dtype, products, operands, ([x, w]) => conv(x!, w!).detach());
         yield plain(ofInput, dtype, products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [x!]));

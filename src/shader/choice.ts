@@ -43,6 +43,9 @@ export const SHADERS = [
   "softmaxGradient",
   "sumRows",
   "swiglu",
+  "winogradConvolution",
+  "winogradInputGradient",
+  "winogradWeightGradient",
 ] as const;
 export type ShaderName = (typeof SHADERS)[number];
 

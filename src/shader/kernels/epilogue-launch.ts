@@ -5,7 +5,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { activationCode } from "../operations/activations.ts";
-import { NORM_BUFFERS, type EpilogueForm } from "./epilogue.ts";
+import { NO_EPILOGUE, NORM_BUFFERS, type EpilogueForm } from "./epilogue.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 
 /** By the names of the kernel's buffers, in its order. */
@@ -92,4 +92,20 @@ function channelsOf(x: Expr, dtype: Result["dtype"], channels: number): Expr | n
   if (x.dtype !== dtype || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
   if (x.value.sizeInBytes !== packedBytes(dtype, [channels]) || (channels > 1 && x.strides[1] !== 1)) return null;
   return packedExpr(x.value, dtype, [channels]);
+}
+
+/** The result of a launch, by default its buffer y, with what it takes of what follows. */
+export function launched(
+  g: GraphBuilder,
+  kernelOf: (epilogue: EpilogueForm) => Kernel,
+  inputs: Inputs,
+  result: Result & { readonly name?: string },
+  params: { readonly [name: string]: number },
+  takes: Takes,
+): Expr {
+  const launch = new EpilogueLaunch(g, kernelOf, { name: "y", ...result }, params, takes);
+  // The epilogue reads the inputs as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
+  const epilogue = { ...NO_EPILOGUE, hasBias: "bias" in own };
+  return g.shader(launch.call(own, epilogue), Object.values(own), [result], launch.epilogues(own, epilogue))[0]!;
 }

@@ -7,13 +7,14 @@ import { depthwise } from "./convolution-depthwise.ts";
 import { direct } from "./convolution-direct.ts";
 import { directPlan, isForDirect, tunedSplit, usualSplit, type DirectSplit } from "./convolution-direct-plan.ts";
 import { directWeight } from "./convolution-direct-weights.ts";
-import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
-import { EpilogueLaunch, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
+import { NO_EPILOGUE } from "./epilogue.ts";
+import { launched, type Result } from "./epilogue-launch.ts";
 import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, tunedTile, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
-import type { Kernel } from "./kernel.ts";
+import { winogradShader } from "./select-winograd.ts";
+import { isForWinograd, tunedWinogradSplit, usualWinogradSplit, type WinogradSplit } from "./winograd-plan.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MAX_BYTES = 2 ** 29;
@@ -30,10 +31,20 @@ interface Geometry {
 }
 
 const NAMES = {
-  forward: { tiled: "convolution", depthwise: "depthwiseConvolution", direct: "directConvolution" },
-  inputGradient: { tiled: "convolutionInputGradient", depthwise: "depthwiseInputGradient", direct: "directInputGradient" },
-  weightGradient: { tiled: "convolutionWeightGradient", depthwise: "depthwiseWeightGradient", direct: "directWeightGradient" },
-} as const satisfies Readonly<Record<ConvolutionKind, Readonly<Record<"tiled" | "depthwise" | "direct", ShaderName>>>>;
+  forward: { tiled: "convolution", depthwise: "depthwiseConvolution", direct: "directConvolution", winograd: "winogradConvolution" },
+  inputGradient: {
+    tiled: "convolutionInputGradient",
+    depthwise: "depthwiseInputGradient",
+    direct: "directInputGradient",
+    winograd: "winogradInputGradient",
+  },
+  weightGradient: {
+    tiled: "convolutionWeightGradient",
+    depthwise: "depthwiseWeightGradient",
+    direct: "directWeightGradient",
+    winograd: "winogradWeightGradient",
+  },
+} as const satisfies Readonly<Record<ConvolutionKind, Readonly<Record<"tiled" | "depthwise" | "direct" | "winograd", ShaderName>>>>;
 
 /** One axis as two, of which the first has length 1; null: three. */
 function pair(list: readonly number[], neutral: number): Pair | null {
@@ -52,22 +63,6 @@ function sizesOf(
   const padding = pair(o.padding, 0);
   if (!input || !kernel || !output || !stride || !dilation || padding === null) return null;
   return { kind, element, layouts, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
-}
-
-/** y by a launch, with what it takes of what follows. */
-function launched(
-  g: GraphBuilder,
-  kernelOf: (epilogue: EpilogueForm) => Kernel,
-  inputs: Inputs,
-  result: Result,
-  params: { readonly [name: string]: number },
-  takes: Takes,
-): Expr {
-  const launch = new EpilogueLaunch(g, kernelOf, { name: "y", ...result }, params, takes);
-  // The epilogue reads the inputs as they are after the builder has packed them.
-  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const epilogue = { ...NO_EPILOGUE, hasBias: "bias" in own };
-  return g.shader(launch.call(own, epilogue), Object.values(own), [result], launch.epilogues(own, epilogue))[0]!;
 }
 
 /** A tensor in NHWC as [N, H, W, C]; null: its layout is not NHWC, or is NCHW as well. */
@@ -101,7 +96,8 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
     choosesShader(g.capabilities, g.isAlone, NAMES[kind][form], { dtype, extent, isPacked });
   const isDirect = !isOfChannels && isForDirect(c) && chooses("direct", multiplyAdds(c));
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
-  if (!isDirect && !chooses(isOfChannels ? "depthwise" : "tiled", extent)) return null;
+  const isByWinograd = !isOfChannels && isForWinograd(c) && chooses("winograd", multiplyAdds(c));
+  if (!isDirect && !isByWinograd && !chooses(isOfChannels ? "depthwise" : "tiled", extent)) return null;
   const shape = resultShape(c);
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
   // The shaders of weight gradients have no buffers for an epilogue; what adds their parts has them.
@@ -120,6 +116,8 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
     const made = launched(g, () => depthwise(form), inputs, partsOf(parts), params, "nothing");
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
+  const winograd = winogradSplitOf(c, isByWinograd);
+  if (winograd !== null) return winogradShader(g, c, winograd, { x: a, other: b, bias }, result, sumTakes);
   const split = splitOf(c, isDirect);
   if (split !== null) {
     const { kind, form, params } = directPlan(c, split);
@@ -139,6 +137,13 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   if (size * plan.splits * 4 > MAX_BYTES) return null;
   const parts = launched(g, () => convolution(plan.form, plan.tile), inputs, partsOf(plan.splits), plan.params, "nothing");
   return add(parts, plan.sum.form, plan.splits, plan.sum.inner, plan.sum.channels);
+}
+
+/** How Winograd's launches divide the work, as `tune` says or the sizes choose; null: another form stands. */
+function winogradSplitOf(c: ConvolutionSizes, isUsual: boolean): WinogradSplit | null {
+  const tuned = tunedWinogradSplit(c);
+  if (tuned !== null || !isUsual) return tuned;
+  return tunedSplit(c) === null && tunedTile(c) === null ? usualWinogradSplit(c) : null;
 }
 
 /** How the direct shader divides the work, as `tune` says or the sizes choose; null: the implicit GEMM stands. */

@@ -1,0 +1,260 @@
+/** Which convolutions Winograd's F(2 x 2, 3 x 3) can compute, and how its launches divide the work, from the sizes alone. */
+import { variantOf } from "../shader-forms.ts";
+import { multiplyAdds, resultShape, type ConvolutionSizes } from "./convolution-plan.ts";
+import type { Pair } from "./convolution-tiles.ts";
+import { fitOf, TILES, type Fit, type Tile } from "./gemm.ts";
+import { PLANES, TILE, type PlanesForm, type TileWidth, type TilesNumbers, type TransformedPlanes } from "./winograd.ts";
+
+/** The tiles of the products that are compared. */
+export const WINOGRAD_TILES = {
+  large: TILES.large,
+  wide: TILES.wide,
+  broad: { bm: 64, bn: 128, bk: 16, tm: 8, tn: 8, pad: 0, slices: 1 },
+  medium: TILES.medium,
+  mediumInTwo: { ...TILES.medium, slices: 2 },
+  smallInTwo: TILES.smallInTwo,
+} as const satisfies { readonly [name: string]: Tile };
+export type WinogradTile = keyof typeof WINOGRAD_TILES;
+
+/** How the work is divided; a variant that `tune` compares. */
+export interface WinogradSplit {
+  readonly tile: WinogradTile;
+  /** Parts of the products' sums, which are added with the last transform. */
+  readonly split: number;
+  /** Tiles of a thread of the transforms of planes. */
+  readonly width: TileWidth;
+}
+
+/** Fewer channels leave the products too little to do for the transforms' traffic; estimated. Measured devices have further limits (measured.ts). */
+const THRESHOLDS = { channels: 32, products: 2 ** 21 } as const;
+/** What a buffer of a shader may hold, in elements. */
+const MAX_ELEMENTS = 2 ** 27;
+/** Groups that keep a device's multiprocessors busy, and threads. */
+const [ENOUGH, ENOUGH_THREADS] = [264, 2 ** 16];
+/** Terms that a part of the sums has at least. */
+const MIN_TERMS = 64;
+const MAX_SPLIT = 64;
+
+const ceil = (n: number, by: number): number => Math.ceil(n / by);
+const roundUp = (n: number, to: number): number => ceil(n, to) * to;
+const isBoth = ([a, b]: Pair, n: number): boolean => a === n && b === n;
+
+/** Whether the sizes are those of a convolution that it computes: kernels of 3 x 3 with stride 1, in NCHW. */
+export function isWinograd(c: ConvolutionSizes): boolean {
+  if (!isBoth(c.kernel, 3) || !isBoth(c.stride, 1) || !isBoth(c.dilation, 1) || c.groups !== 1) return false;
+  if (c.layouts.x !== "NCHW" || c.layouts.dy !== "NCHW") return false;
+  return multiplyAdds(c) > 0 && resultShape(c).every((d) => d > 0) && winogradSplits(c).length > 0;
+}
+
+/** Whether it is likely to be faster than the implicit GEMM. */
+export const isForWinograd = (c: ConvolutionSizes): boolean =>
+  Math.min(c.channels, c.filters) >= THRESHOLDS.channels && multiplyAdds(c) >= THRESHOLDS.products && isWinograd(c);
+
+interface Sizes {
+  /** The plane that is cut into tiles of results; in the weight gradient that of dy. */
+  readonly plane: Pair;
+  readonly tiles: Pair;
+  /** Of all images. */
+  readonly count: number;
+  /** Of each product: rows and columns of the result, and terms of its sums. In forward and the data gradient tiles are columns, in the weight gradient terms. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly terms: number;
+}
+
+function sizesOf(c: ConvolutionSizes): Sizes {
+  const plane = c.kind === "inputGradient" ? c.input : c.output;
+  const tiles: Pair = [ceil(plane[0], TILE), ceil(plane[1], TILE)];
+  const count = c.images * tiles[0] * tiles[1];
+  const [rows, columns, terms] = {
+    forward: [c.filters, count, c.channels],
+    inputGradient: [c.channels, count, c.filters],
+    weightGradient: [c.filters, c.channels, count],
+  }[c.kind] as [number, number, number];
+  return { plane, tiles, count, rows, columns, terms };
+}
+
+/** The product of each of the 16 matrices, in `split` parts. */
+export interface WinogradProduct {
+  readonly tile: Tile;
+  readonly fit: Fit;
+  readonly rows: number;
+  /** With what is behind the last tile. */
+  readonly columns: number;
+  /** Of each part. */
+  readonly terms: number;
+  readonly split: number;
+}
+
+/** What is empty at the end may cost so much of the work for tiles that fit. */
+const MAX_EMPTY = 1 / 8;
+
+function productOf(c: ConvolutionSizes, { tile: name, split: wished }: Pick<WinogradSplit, "tile" | "split">): WinogradProduct {
+  const { rows, columns: count, terms: all } = sizesOf(c);
+  const tile = WINOGRAD_TILES[name];
+  const deep = tile.bk * tile.slices;
+  if (c.kind === "weightGradient") {
+    // Both operands are transposed on their way to shared memory.
+    const padded = { ...tile, pad: 4 };
+    const terms = roundUp(ceil(all, wished), deep);
+    const form = { transA: false, transB: true };
+    return { tile: padded, fit: fitOf(padded, [rows, count, terms], form), rows, columns: count, terms, split: ceil(all, terms) };
+  }
+  const whole = roundUp(count, tile.bn);
+  const columns = whole <= count * (1 + MAX_EMPTY) ? whole : roundUp(count, 4);
+  const split = all % wished === 0 ? wished : 1;
+  return {
+    tile,
+    fit: fitOf(tile, [rows, columns, all / split], { transA: true, transB: false }),
+    rows,
+    columns,
+    terms: all / split,
+    split,
+  };
+}
+
+const groupsOf = ({ tile, rows, columns, split }: WinogradProduct): number => PLANES * ceil(rows, tile.bm) * ceil(columns, tile.bn) * split;
+
+/** Elements of the largest buffer. */
+const elementsOf = (p: WinogradProduct): number => PLANES * p.split * Math.max(p.rows * p.columns, p.rows * p.terms, p.terms * p.columns);
+
+/** Parts for about so many groups. */
+function splitFor(c: ConvolutionSizes, tile: WinogradTile, enough: number): number {
+  const one = productOf(c, { tile, split: 1 });
+  const maxSplit = Math.max(1, Math.min(MAX_SPLIT, Math.floor(one.terms / MIN_TERMS)));
+  let split = Math.max(1, Math.min(maxSplit, Math.round(enough / groupsOf(one))));
+  // Parts of forward and the data gradient are equal.
+  if (c.kind !== "weightGradient") while (one.terms % split !== 0) split--;
+  return productOf(c, { tile, split }).split;
+}
+
+/** Threads of four tiles that keep a device busy, in the transform of the fewer channels. */
+function usualWidth(c: ConvolutionSizes): TileWidth {
+  const threads = (sizesOf(c).count * Math.min(c.channels, c.filters)) / 4;
+  return threads >= ENOUGH_THREADS ? 4 : 1;
+}
+
+/** What `tune` compares; none: a buffer would be too large. */
+export function winogradSplits(c: ConvolutionSizes): WinogradSplit[] {
+  const { rows, columns } = sizesOf(c);
+  const width = usualWidth(c);
+  const names = (Object.keys(WINOGRAD_TILES) as WinogradTile[]).filter((name) => {
+    const { bm, bn } = WINOGRAD_TILES[name];
+    // Else half of a tile is empty.
+    return bm < 2 * Math.max(32, rows) && bn < 2 * Math.max(32, columns);
+  });
+  return names.flatMap((tile) => {
+    const isMedium = WINOGRAD_TILES[tile].bm === 64 && WINOGRAD_TILES[tile].bn === 64;
+    const wished = (isMedium ? [1, 2, 4] : [2]).map((rounds) => splitFor(c, tile, rounds * ENOUGH));
+    if (groupsOf(productOf(c, { tile, split: 1 })) >= ENOUGH / 4) wished.unshift(1);
+    return [...new Set(wished)].flatMap((split) =>
+      elementsOf(productOf(c, { tile, split })) > MAX_ELEMENTS ? [] : [{ tile, split, width }],
+    );
+  });
+}
+
+const nameOf = ({ tile, split, width }: WinogradSplit, usual: TileWidth): string =>
+  `winograd ${tile} / ${split}${width === usual ? "" : width === 4 ? ", four tiles" : ", one tile"}`;
+
+/** The split that the sizes choose; null: a buffer would be too large. */
+export function usualWinogradSplit(c: ConvolutionSizes): WinogradSplit | null {
+  const splits = winogradSplits(c);
+  const { rows, columns } = sizesOf(c);
+  const groups = (tile: WinogradTile): number => groupsOf(productOf(c, { tile, split: 1 }));
+  const tile = ((): WinogradTile => {
+    if (Math.min(rows, columns) <= 32) return "smallInTwo";
+    if (rows > 64 && columns > 64 && groups("large") >= ENOUGH) return "large";
+    if (rows > 64 && groups("wide") >= 2 * ENOUGH) return "wide";
+    return rows <= 64 && columns > 64 && groups("broad") >= 2 * ENOUGH ? "broad" : "medium";
+  })();
+  const wished = groups(tile) >= 0.9 * ENOUGH ? 1 : splitFor(c, tile, 2 * ENOUGH);
+  return splits.find((s) => s.tile === tile && s.split === wished) ?? splits.find((s) => s.tile === tile) ?? splits[0] ?? null;
+}
+
+/** The variants by name: what `tune` compares, and the usual one with the other width of the transforms. */
+export function winogradVariants(c: ConvolutionSizes): ReadonlyMap<string, WinogradSplit> {
+  const usual = usualWinogradSplit(c);
+  if (usual === null) return new Map();
+  const other: WinogradSplit = { ...usual, width: usual.width === 4 ? 1 : 4 };
+  return new Map([...winogradSplits(c), other].map((split) => [nameOf(split, usual.width), split]));
+}
+
+/** The split that `tune` says; null: it says none, or another form. */
+export function tunedWinogradSplit(c: ConvolutionSizes): WinogradSplit | null {
+  if (!isWinograd(c)) return null;
+  const variants = winogradVariants(c);
+  const name = variantOf([...variants.keys()]);
+  return name === null ? null : variants.get(name)!;
+}
+
+interface Transform<F> {
+  readonly form: F;
+  readonly params: TilesNumbers;
+}
+
+/** A transform of planes into rows of `perRow` tiles. */
+function planesFor(c: ConvolutionSizes, of: TransformedPlanes, perRow: number, splits: number, wished: TileWidth): Transform<PlanesForm> {
+  const { tiles, count } = sizesOf(c);
+  const isGradient = of === "gradient of weights";
+  const source = c.kind === "inputGradient" || isGradient ? c.output : c.input;
+  const channels = c.kind === "inputGradient" || isGradient ? c.filters : c.channels;
+  const padding: Pair = isGradient ? [0, 0] : c.kind === "inputGradient" ? [2 - c.padding[0], 2 - c.padding[1]] : c.padding;
+  const width = perRow % 4 === 0 ? wished : 1;
+  const isRow = width === 4 && tiles[1] % 4 === 0;
+  const form = { of, element: c.element, width, isRow, padding, isWide: isRow && source[1] % 4 === 0 };
+  return { form, params: numbersOf({ width, isRow, perRow, rows: splits * channels, channels, tiles, count, plane: source }) };
+}
+
+interface Launched {
+  readonly width: TileWidth;
+  readonly isRow: boolean;
+  readonly perRow: number;
+  readonly rows: number;
+  readonly channels: number;
+  readonly tiles: Pair;
+  readonly count: number;
+  readonly plane: Pair;
+}
+
+function numbersOf({ width, isRow, perRow, rows, channels, tiles, count, plane }: Launched): TilesNumbers {
+  const unit = isRow ? width : 1;
+  return {
+    total: (rows * perRow) / width,
+    perRow: perRow / width,
+    channels,
+    count: count / unit,
+    perImage: (tiles[0] * tiles[1]) / unit,
+    perTileRow: tiles[1] / unit,
+    planeHeight: plane[0],
+    planeWidth: plane[1],
+  };
+}
+
+export interface WinogradPlan {
+  readonly product: WinogradProduct;
+  readonly source: Transform<PlanesForm>;
+  /** Of dy, in the weight gradient; else null. */
+  readonly gradient: Transform<PlanesForm> | null;
+  /** Of products to planes; in the weight gradient null. */
+  readonly result: Transform<{ readonly width: TileWidth; readonly isRow: boolean; readonly fits: { readonly rows: boolean; readonly columns: boolean } }> | null;
+  /** Of the weight gradient's kernels: threads that add the parts of one. */
+  readonly lanes: 1 | 16;
+} // prettier-ignore
+
+/** The launches of a split that is among winogradVariants. */
+export function winogradPlan(c: ConvolutionSizes, split: WinogradSplit): WinogradPlan {
+  const product = productOf(c, split);
+  const kernels = c.channels * c.filters;
+  const lanes = product.split >= 4 || kernels < ENOUGH_THREADS ? 16 : 1;
+  if (c.kind === "weightGradient") {
+    const planes = (of: TransformedPlanes): Transform<PlanesForm> => planesFor(c, of, product.terms, product.split, split.width);
+    return { product, source: planes("source of weights"), gradient: planes("gradient of weights"), result: null, lanes };
+  }
+  const { plane, tiles, count } = sizesOf(c);
+  const width = product.columns % 4 === 0 ? split.width : 1;
+  const isRow = width === 4 && plane[1] % 8 === 0;
+  const form = { width, isRow, fits: { rows: plane[0] % TILE === 0, columns: plane[1] % TILE === 0 } };
+  const numbers = { width, isRow, perRow: product.columns, rows: product.rows, channels: product.rows, tiles, count, plane };
+  const result = { form, params: numbersOf(numbers) };
+  return { product, source: planesFor(c, "source", product.columns, 1, split.width), gradient: null, result, lanes };
+}

@@ -1,0 +1,149 @@
+/** Winograd's convolution F(2 x 2, 3 x 3): the transform of the weights, and that of the weight gradient's products to the weights' shape. */
+import type { Scope } from "../language.ts";
+import type { Float, Uint } from "../numbers.ts";
+import type { ConvolutionElement } from "./convolution-tiles.ts";
+import { loadWhere } from "./convolution-tiles.ts";
+import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
+import { kernel, type Kernel, type Numbers } from "./kernel.ts";
+import { KERNEL, PLANES, POINTS, sandwiched, transposed } from "./winograd.ts";
+
+/** Elements of a kernel along an axis, and of a kernel. */
+const [TAPS, KERNEL_SIZE] = [3, 9];
+
+export interface WeightsForm {
+  readonly element: ConvolutionElement;
+  /** Of the data gradient: kernels rotated by 180 degrees, and sums over filters. */
+  readonly isRotated: boolean;
+}
+
+const WEIGHTS_PARAMS = { filters: "u32", channels: "u32" } as const;
+type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof WEIGHTS_PARAMS>;
+
+/** Kernels of a group along a row of the result, and rows of it. */
+const [ACROSS, DOWN] = [32, 8];
+
+/** Kernels are read as they lie, and written as rows of matrices, by way of shared memory. */
+function transformedWeights(s: S, { isRotated }: WeightsForm): void {
+  const { w, v } = s.buffers as { readonly w: Numbers; readonly v: Numbers };
+  const { filters, channels } = s.params;
+  const [ofFilters, ofChannels] = isRotated ? [DOWN, ACROSS] : [ACROSS, DOWN];
+  const [columns, rows] = isRotated ? [channels, filters] : [filters, channels];
+  const groupsAcross = columns.add(ACROSS - 1).div(ACROSS);
+  const [firstColumn, firstRow] = [s.group.mod(groupsAcross).mul(ACROSS), s.group.div(groupsAcross).mul(DOWN)];
+  const [filter, channel] = isRotated ? [firstRow, firstColumn] : [firstColumn, firstRow];
+  const length = ofChannels * KERNEL_SIZE;
+  // Threads of neighbouring filters read different banks.
+  const stride = length + 1;
+  const shared = s.shared("f32", ofFilters * stride);
+  for (let i = 0; i < (ofFilters * length) / s.threads; i++) {
+    const at = s.local.add(i * s.threads);
+    const [k, x] = [at.div(length), at.mod(length)];
+    const element = channel.mul(KERNEL_SIZE).add(x);
+    const inside = filter
+      .add(k)
+      .lt(filters)
+      .and(element.lt(channels.mul(KERNEL_SIZE)));
+    const from = filter.add(k).mul(channels).mul(KERNEL_SIZE).add(element);
+    shared.store(k.mul(stride).add(x), loadWhere(w, inside, from)[0]!);
+  }
+  s.barrier();
+  const [across, down] = [s.local.mod(ACROSS), s.local.div(ACROSS)];
+  const [ownFilter, ownChannel] = isRotated ? [down, across] : [across, down];
+  const first = ownFilter.mul(stride).add(ownChannel.mul(KERNEL_SIZE));
+  const taps = Array.from({ length: KERNEL_SIZE }, (_, i) => shared.load(first.add(isRotated ? KERNEL_SIZE - 1 - i : i)));
+  const made = sandwiched(KERNEL, Array.from({ length: TAPS }, (_, i) => taps.slice(TAPS * i, TAPS * (i + 1)))); // prettier-ignore
+  const [column, row] = [firstColumn.add(across), firstRow.add(down)];
+  s.if(column.lt(columns).and(row.lt(rows)), () =>
+    made.forEach((value, i) => v.storesInside(rows.mul(i).add(row).mul(columns).add(column), [value])),
+  );
+}
+
+/** w [Co, Ci, 3, 3]: v [16, Ci, Co], or, rotated, [16, Co, Ci]. */
+export function winogradWeights(form: WeightsForm): Kernel {
+  const { element, isRotated } = form;
+  const name = ["winograd weights", isRotated ? "rotated" : "", element === "f16" ? "halves" : ""].filter(Boolean).join(" ");
+  const groups = ({ filters, channels }: Readonly<Record<string, number>>): number =>
+    Math.ceil((isRotated ? channels! : filters!) / ACROSS) * Math.ceil((isRotated ? filters! : channels!) / DOWN);
+  const spec = { inputs: { w: element }, outputs: { v: "f32" }, params: WEIGHTS_PARAMS, threads: ACROSS * DOWN } as const;
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params) }, (s) => transformedWeights(s as unknown as S, form));
+}
+
+export interface WeightGradientForm extends EpilogueForm {
+  readonly element: ConvolutionElement;
+  /** Threads of a kernel, which add the parts of one matrix each: 16, where there are many parts or few kernels, or 1. */
+  readonly lanes: 1 | 16;
+  /** Products are parts of sums. */
+  readonly isSplit: boolean;
+}
+
+const GRADIENT_PARAMS = { kernels: "u32", splits: "u32" } as const;
+type G = Scope<{ readonly [name: string]: ConvolutionElement }, typeof GRADIENT_PARAMS>;
+
+/** Kernels of a group. */
+const KERNELS = { 1: 128, 16: 32 } as const;
+/** Parts that are read at once: the loads wait together. */
+const TOGETHER = 4;
+
+/** The sum of the parts of a matrix's element. */
+function summed(s: G, { isSplit }: WeightGradientForm, matrix: Uint, at: Uint): Float {
+  const { m } = s.buffers as { readonly m: Numbers };
+  const { kernels, splits } = s.params;
+  const part = (split: Uint): Float => m.loadsInside(matrix.mul(splits).add(split).mul(kernels).add(at), 1)[0]!;
+  if (!isSplit) return part(s.u32(0));
+  const sum = s.variable(s.f32(0));
+  s.for(
+    0,
+    splits,
+    (from) => {
+      const parts = Array.from({ length: TOGETHER }, (_, i) => {
+        if (i === 0) return part(from);
+        const split = from.add(i);
+        const inside = split.lt(splits);
+        return inside.select(part(inside.select(split, 0)), 0);
+      });
+      for (const value of parts) sum.value = sum.value.add(value);
+    },
+    { step: TOGETHER, unroll: false },
+  );
+  return sum.value;
+}
+
+function transformedGradient(s: G, form: WeightGradientForm): void {
+  const { y } = s.buffers as { readonly y: Numbers };
+  const { kernels } = s.params;
+  const { lanes } = form;
+  const own = lanes === 1 ? s.local : s.local.mod(KERNELS[16]);
+  const at = s.group.mul(KERNELS[lanes]).add(own);
+  const write = (products: readonly Float[]): void => {
+    const made = sandwiched(transposed(KERNEL), Array.from({ length: POINTS }, (_, i) => products.slice(POINTS * i, POINTS * (i + 1)))); // prettier-ignore
+    const epilogue = epilogueOf(s, form)(() => s.u32(0));
+    made.forEach((value, i) => {
+      const element = at.mul(KERNEL_SIZE).add(i);
+      y.storesInside(element, epilogue([value], element));
+    });
+  };
+  if (lanes === 1) {
+    s.if(at.lt(kernels), () => write(Array.from({ length: PLANES }, (_, i) => summed(s, form, s.u32(i), at))));
+    return;
+  }
+  const shared = s.shared("f32", PLANES * KERNELS[16]);
+  const inside = at.lt(kernels);
+  shared.store(s.local, inside.select(summed(s, form, s.local.div(KERNELS[16]), inside.select(at, 0)), 0));
+  s.barrier();
+  s.if(s.local.lt(KERNELS[16]).and(inside), () => write(Array.from({ length: PLANES }, (_, i) => shared.load(own.add(i * KERNELS[16])))));
+}
+
+/** m [16, splits, kernels]: y [kernels, 3, 3]. */
+export function winogradWeightGradient(form: WeightGradientForm): Kernel {
+  const { element, lanes, isSplit } = form;
+  const inputs: { readonly [name: string]: ConvolutionElement } = {
+    m: "f32",
+    ...Object.fromEntries(epilogueBuffers(form).map((name) => [name, element])),
+  };
+  const flags = [isSplit ? "split" : "", element === "f16" ? "halves" : "", ...epilogueName(form)];
+  const name = [`winograd weight gradient ${lanes}`, ...flags].filter(Boolean).join(" ");
+  const spec = { inputs, outputs: { y: element }, params: GRADIENT_PARAMS, threads: lanes * KERNELS[lanes], isOneOfMany: true };
+  return kernel(name, { ...spec, groups: ({ params }) => Math.ceil(params["kernels"]! / KERNELS[lanes]) }, (s) =>
+    transformedGradient(s as unknown as G, form),
+  );
+}
