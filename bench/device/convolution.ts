@@ -13,7 +13,9 @@ import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthw
 import type { productSizes as products } from "../../dist/shader/kernels/convolution-gemm.js";
 import type * as plans from "../../dist/shader/kernels/convolution-plan.js";
 import type * as winogradPlans from "../../dist/shader/kernels/winograd-plan.js";
-import type { inForm } from "../../dist/shader/shader-forms.js";
+import type { PlanesForm, ResultForm } from "../../dist/shader/kernels/winograd.js";
+import type { WeightGradientForm, WeightsForm } from "../../dist/shader/kernels/winograd-weights.js";
+import type * as gemm from "../../dist/shader/kernels/gemm.js";
 import type { SumForm as Sum } from "../../dist/shader/kernels/convolution-sum.js";
 import type {
   ConvolutionForm,
@@ -50,10 +52,11 @@ type Numbers = Readonly<Record<string, number>>;
 interface Described {
   readonly name: string;
   readonly inputs: Readonly<Record<string, "f32" | "f16">>;
-  readonly outputs: { readonly y: "f32" | "f16" };
+  /** One, which is y of what shaderOf gives. */
+  readonly outputs: Readonly<Record<string, "f32" | "f16">>;
   readonly params: Readonly<Record<string, "u32">>;
   readonly threads: number;
-  readonly body: (s: unknown) => void;
+  readonly body: (s: never) => void;
 }
 const NO_EPILOGUE = { hasBias: false, epsilon: null, hasAddend: false, activation: null, reluGradient: null } as const;
 
@@ -62,6 +65,7 @@ type Plans = typeof plans;
 type Sizes = plans.ConvolutionSizes;
 type SumForm = Pick<Sum, "width" | "element">;
 type Made = Described & { groups(n: Numbers): number };
+type Ended<F> = Omit<F, keyof typeof NO_EPILOGUE> & typeof NO_EPILOGUE;
 interface Modules {
   readonly plans: Plans;
   convolutionKernel(form: ConvolutionForm, tile: Tile): Made;
@@ -70,7 +74,14 @@ interface Modules {
   directWeightKernel(form: DirectWeightForm): Made;
   readonly directPlans: typeof directPlans;
   readonly winogradPlans: typeof winogradPlans;
-  readonly inForm: typeof inForm;
+  readonly winograd: {
+    readonly PLANES: number;
+    planesKernel(form: PlanesForm): Made;
+    resultKernel(form: Ended<ResultForm>): Made;
+    weightsKernel(form: WeightsForm): Made;
+    weightGradientKernel(form: Ended<WeightGradientForm>): Made;
+  };
+  readonly gemm: typeof gemm;
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
   readonly productSizes: typeof products;
@@ -90,7 +101,8 @@ async function load(): Promise<Modules> {
     plans: await from<Plans>("convolution-plan"),
     directPlans: await from<typeof directPlans>("convolution-direct-plan"),
     winogradPlans: await from<typeof winogradPlans>("winograd-plan"),
-    inForm: (await from<{ inForm: typeof inForm }>("../shader-forms")).inForm,
+    winograd: { ...(await from<Modules["winograd"]>("winograd")), ...(await from<Modules["winograd"]>("winograd-weights")) },
+    gemm: await from<typeof gemm>("gemm"),
     convolutionKernel,
     depthwiseKernel,
     directKernel,
@@ -217,15 +229,17 @@ const shaders = new Map<string, ShaderOfTensors>();
 function shaderOf(made: Described, shape: (params: Numbers) => readonly number[], groups: (params: Numbers) => number): ShaderOfTensors {
   let found = shaders.get(made.name);
   if (found === undefined) {
+    const output = Object.keys(made.outputs)[0]!;
     const spec = {
       name: made.name,
       inputs: Object.fromEntries(Object.entries(made.inputs).map(([key, element]) => [key, DTYPES[element]])),
-      outputs: { y: { dtype: DTYPES[made.outputs.y], shape: (_: unknown, params: Numbers) => [...shape(params)] } },
+      outputs: { [output]: { dtype: DTYPES[made.outputs[output]!], shape: (_: unknown, params: Numbers) => [...shape(params)] } },
       params: made.params,
       threads: made.threads,
       groups: (_: unknown, params: Numbers) => groups(params),
     };
-    found = dx.shader(spec, (s) => made.body(s));
+    const shader = dx.shader(spec, (s) => made.body(s as never));
+    found = (tensors, params) => ({ y: shader(tensors, params)[output]! });
     shaders.set(made.name, found);
   }
   return found;
@@ -237,24 +251,58 @@ const sized = (params: Numbers): readonly number[] => [params["size"]!];
 interface Variant {
   readonly name: string;
   readonly run: () => Run;
-  /** Around the call that makes its program, for a form that the library lowers an operation to. */
-  readonly around?: <T>(make: () => T) => T;
 }
 
-/** Winograd's form as the library lowers it: several launches. */
-const byWinograd = (m: Modules, c: Sizes, variant: string, name: string): Variant => ({
+/** Winograd's form: transforms of both operands, 16 products in a launch, and the transform of these. */
+const byWinograd = (m: Modules, c: Sizes, name: string, split: winogradPlans.WinogradSplit): Variant => ({
   name,
-  run: () => byDirectML(c),
-  around: (make) => {
-    const before = process.env.DXTENSOR_SHADERS;
-    process.env.DXTENSOR_SHADERS = "only-measured";
-    try {
-      const { result, variants } = m.inForm({ isShader: true, variant }, make);
-      if (!variants.includes(variant)) throw new Error(`${variant} is no variant`);
-      return result;
-    } finally {
-      process.env.DXTENSOR_SHADERS = before;
+  run: () => {
+    const { winograd: k, gemm } = m;
+    const { product, source, gradient, result, lanes } = m.winogradPlans.winogradPlan(c, split);
+    const { tile, fit, rows, columns, terms } = product;
+    const count = k.PLANES * product.split;
+    const isWeight = gradient !== null;
+    const shape = m.plans.resultShape(c);
+    const planes = ({ form, params }: typeof source): ((x: dx.Tensor) => dx.Tensor) => {
+      const made = k.planesKernel(form);
+      const shader = shaderOf(
+        made,
+        (n) => [k.PLANES * n["total"]! * form.width],
+        (n) => made.groups(n),
+      );
+      return (x) => shader({ x }, params).y;
+    };
+    const form = { ...gemm.PLAIN, transA: !isWeight, transB: isWeight, isBatched: true };
+    const multiply = dx.shader(
+      {
+        name: `products by ${split.tile}, ${fit}`,
+        inputs: { a: "float32", b: "float32" },
+        outputs: { c: { dtype: "float32", shape: () => [count, rows, columns] } },
+        params: { strideA: "u32", strideB: "u32" },
+        threads: gemm.threadsOfTile(tile),
+        groups: ({ c: sizes }) => gemm.groupsOfTile(tile, sizes!),
+      },
+      (s) => gemm.gemmBody(s as never, tile, fit, form),
+    );
+    const strides = { strideA: terms * rows, strideB: terms * columns };
+    const products = (a: dx.Tensor, b: dx.Tensor): dx.Tensor => {
+      const [left, right] = isWeight ? [[count, rows, terms], [count, columns, terms]] : [[count, terms, rows], [count, terms, columns]]; // prettier-ignore
+      return multiply({ a: dx.reshape(a, left!), b: dx.reshape(b, right!) }, strides).c;
+    };
+    const end = { element: c.element, isSplit: product.split > 1, ...NO_EPILOGUE };
+    if (isWeight) {
+      const made = k.weightGradientKernel({ ...end, lanes });
+      const finish = shaderOf({ ...made, name: `${made.name} to ${shape.join(" x ")}` }, () => shape, (n) => made.groups(n)); // prettier-ignore
+      const [ofX, ofDy] = [planes(source), planes(gradient)];
+      return (x, dy) => finish({ m: products(ofDy(dy), ofX(x)) }, { kernels: rows * columns, splits: product.split }).y;
     }
+    const weights = k.weightsKernel({ element: c.element, isRotated: c.kind === "inputGradient" });
+    const ofW = shaderOf(weights, (n) => [k.PLANES * n["filters"]! * n["channels"]!], (n) => weights.groups(n)); // prettier-ignore
+    const made = k.resultKernel({ ...end, ...result!.form });
+    const finish = shaderOf({ ...made, name: `${made.name} to ${shape.join(" x ")}` }, () => shape, (n) => made.groups(n)); // prettier-ignore
+    const ofX = planes(source);
+    const params = { ...result!.params, splits: product.split };
+    return (x, w) => finish({ m: products(ofW({ w }, { filters: c.filters, channels: c.channels }).y, ofX(x)) }, params).y;
   },
 });
 
@@ -330,7 +378,7 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const { isWinograd, usualWinogradSplit, winogradVariants } = m.winogradPlans;
   const isByWinograd = isWinograd(c) && ["all", "winograd"].some((word) => which.split(",").includes(word));
   const usual = isByWinograd ? usualWinogradSplit(c) : null;
-  const winograds = [...(isByWinograd ? winogradVariants(c) : [])].map(([name, split]) => byWinograd(m, c, name, JSON.stringify(split) === JSON.stringify(usual) ? `${name}, usual` : name)); // prettier-ignore
+  const winograds = [...(isByWinograd ? winogradVariants(c) : [])].map(([name, split]) => byWinograd(m, c, JSON.stringify(split) === JSON.stringify(usual) ? `${name}, usual` : name, split)); // prettier-ignore
   const rows = c.kind === "inputGradient" ? c.channels : c.filters;
   const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
     if (which !== "all" && !which.split(",").includes(name)) return [];
@@ -437,8 +485,7 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
           const run = variant.run();
           const settings = { name: variant.name, check: false, fuse: "off", regions: "none" } as const;
           const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), settings);
-          const around = variant.around ?? ((make) => make());
-          const result = around(() => dx.scope(() => compiled(left, right)));
+          const result = dx.scope(() => compiled(left, right));
           const got = result.to("float32").dataSync() as Float32Array;
           result.dispose();
           expected ??= got;

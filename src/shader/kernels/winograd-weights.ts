@@ -1,4 +1,5 @@
 /** Winograd's convolution F(2 x 2, 3 x 3): the transform of the weights, and that of the weight gradient's products to the weights' shape. */
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { ConvolutionElement } from "./convolution-tiles.ts";
@@ -58,14 +59,24 @@ function transformedWeights(s: S, { isRotated }: WeightsForm): void {
   );
 }
 
+/** @internal As convolutionKernel has it. */
+export function weightsKernel({ element, isRotated }: WeightsForm) {
+  return {
+    name: ["winograd weights", isRotated ? "rotated" : "", element === "f16" ? "halves" : ""].filter(Boolean).join(" "),
+    inputs: { w: element },
+    outputs: { v: "f32" as const },
+    params: WEIGHTS_PARAMS,
+    threads: ACROSS * DOWN,
+    groups: ({ filters, channels }: LaunchFacts["params"]): number =>
+      Math.ceil((isRotated ? channels! : filters!) / ACROSS) * Math.ceil((isRotated ? filters! : channels!) / DOWN),
+    body: (s: S): void => transformedWeights(s, { element, isRotated }),
+  };
+}
+
 /** w [Co, Ci, 3, 3]: v [16, Ci, Co], or, rotated, [16, Co, Ci]. */
 export function winogradWeights(form: WeightsForm): Kernel {
-  const { element, isRotated } = form;
-  const name = ["winograd weights", isRotated ? "rotated" : "", element === "f16" ? "halves" : ""].filter(Boolean).join(" ");
-  const groups = ({ filters, channels }: Readonly<Record<string, number>>): number =>
-    Math.ceil((isRotated ? channels! : filters!) / ACROSS) * Math.ceil((isRotated ? filters! : channels!) / DOWN);
-  const spec = { inputs: { w: element }, outputs: { v: "f32" }, params: WEIGHTS_PARAMS, threads: ACROSS * DOWN } as const;
-  return kernel(name, { ...spec, groups: ({ params }) => groups(params) }, (s) => transformedWeights(s as unknown as S, form));
+  const { name, groups, body, ...spec } = weightsKernel(form);
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params) }, (s) => body(s as unknown as S));
 }
 
 export interface WeightGradientForm extends EpilogueForm {
@@ -133,17 +144,27 @@ function transformedGradient(s: G, form: WeightGradientForm): void {
   s.if(s.local.lt(KERNELS[16]).and(inside), () => write(Array.from({ length: PLANES }, (_, i) => shared.load(own.add(i * KERNELS[16])))));
 }
 
-/** m [16, splits, kernels]: y [kernels, 3, 3]. */
-export function winogradWeightGradient(form: WeightGradientForm): Kernel {
+/** @internal As convolutionKernel has it. */
+export function weightGradientKernel(form: WeightGradientForm) {
   const { element, lanes, isSplit } = form;
   const inputs: { readonly [name: string]: ConvolutionElement } = {
     m: "f32",
     ...Object.fromEntries(epilogueBuffers(form).map((name) => [name, element])),
   };
   const flags = [isSplit ? "split" : "", element === "f16" ? "halves" : "", ...epilogueName(form)];
-  const name = [`winograd weight gradient ${lanes}`, ...flags].filter(Boolean).join(" ");
-  const spec = { inputs, outputs: { y: element }, params: GRADIENT_PARAMS, threads: lanes * KERNELS[lanes], isOneOfMany: true };
-  return kernel(name, { ...spec, groups: ({ params }) => Math.ceil(params["kernels"]! / KERNELS[lanes]) }, (s) =>
-    transformedGradient(s as unknown as G, form),
-  );
+  return {
+    name: [`winograd weight gradient ${lanes}`, ...flags].filter(Boolean).join(" "),
+    inputs,
+    outputs: { y: element },
+    params: GRADIENT_PARAMS,
+    threads: lanes * KERNELS[lanes],
+    groups: ({ kernels }: LaunchFacts["params"]): number => Math.ceil(kernels! / KERNELS[lanes]),
+    body: (s: G): void => transformedGradient(s, form),
+  };
+}
+
+/** m [16, splits, kernels]: y [kernels, 3, 3]. */
+export function winogradWeightGradient(form: WeightGradientForm): Kernel {
+  const { name, groups, body, ...spec } = weightGradientKernel(form);
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as G));
 }

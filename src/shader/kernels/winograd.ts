@@ -98,7 +98,7 @@ export type TilesNumbers = Readonly<Record<keyof typeof TILES_PARAMS, number>>;
 type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof TILES_PARAMS>;
 
 const THREADS = 128;
-const groupsOf = ({ params }: LaunchFacts): number => Math.ceil(params["total"]! / THREADS);
+const groupsOf = ({ total }: LaunchFacts["params"]): number => Math.ceil(total! / THREADS);
 
 /** Where a tile is, or the first one of four in a row. */
 interface Position {
@@ -175,14 +175,24 @@ function transformedPlanes(s: S, form: PlanesForm): void {
 
 const nameOf = ({ element, width, isRow }: TilesForm): string[] => [`${width}`, isRow ? "in a row" : "", element === "f16" ? "halves" : ""];
 
+/** @internal As convolutionKernel has it. */
+export function planesKernel(form: PlanesForm) {
+  const { of, padding, isWide, element } = form;
+  return {
+    name: ["winograd", of, ...nameOf(form), `padded ${padding.join("x")}`, isWide ? "wide" : ""].filter(Boolean).join(" "),
+    inputs: { x: element },
+    outputs: { u: "f32" as const },
+    params: TILES_PARAMS,
+    threads: THREADS,
+    groups: groupsOf,
+    body: (s: S): void => transformedPlanes(s, form),
+  };
+}
+
 /** x [N, C, planeHeight, planeWidth]: u [16, splits, C, perRow * width], of which each split has the next tiles. Behind the last tile are zeros. */
 export function winogradPlanes(form: PlanesForm): Kernel {
-  const { of, padding, isWide, element } = form;
-  const name = ["winograd", of, ...nameOf(form), `padded ${padding.join("x")}`, isWide ? "wide" : ""].filter(Boolean).join(" ");
-  const buffers = { inputs: { x: element }, outputs: { u: "f32" }, params: TILES_PARAMS } as const;
-  return kernel(name, { ...buffers, threads: THREADS, groups: groupsOf, isOneOfMany: true }, (s) =>
-    transformedPlanes(s as unknown as S, form),
-  );
+  const { name, groups, body, ...spec } = planesKernel(form);
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as S));
 }
 
 export interface ResultForm extends TilesForm, EpilogueForm {
@@ -194,7 +204,9 @@ export interface ResultForm extends TilesForm, EpilogueForm {
 
 const RESULT_PARAMS = { ...TILES_PARAMS, splits: "u32" } as const;
 
-function transformedResult(s: Scope<{ readonly [name: string]: ConvolutionElement }, typeof RESULT_PARAMS>, form: ResultForm): void {
+type R = Scope<{ readonly [name: string]: ConvolutionElement }, typeof RESULT_PARAMS>;
+
+function transformedResult(s: R, form: ResultForm): void {
   const { m, y } = s.buffers as { readonly m: Numbers; readonly y: Numbers };
   const { total, perRow, channels, planeHeight, planeWidth, splits } = s.params;
   const { width, fits, isSplit } = form;
@@ -244,15 +256,27 @@ function transformedResult(s: Scope<{ readonly [name: string]: ConvolutionElemen
   });
 }
 
-/** m [16, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. A result of fours in a row has whole tiles. */
-export function winogradResult(form: ResultForm): Kernel {
+/** @internal As convolutionKernel has it. */
+export function resultKernel(form: ResultForm) {
   const { element, fits, isSplit } = form;
   const inputs: { readonly [name: string]: ConvolutionElement } = {
     m: "f32",
     ...Object.fromEntries(epilogueBuffers(form).map((name) => [name, element])),
   };
   const flags = [fits.rows ? "" : "rows", fits.columns ? "" : "columns", isSplit ? "split" : "", ...epilogueName(form)];
-  const name = ["winograd result", ...nameOf(form), ...flags].filter(Boolean).join(" ");
-  const spec = { inputs, outputs: { y: element }, params: RESULT_PARAMS, threads: THREADS, groups: groupsOf, isOneOfMany: true };
-  return kernel(name, spec, (s) => transformedResult(s as unknown as Parameters<typeof transformedResult>[0], form));
+  return {
+    name: ["winograd result", ...nameOf(form), ...flags].filter(Boolean).join(" "),
+    inputs,
+    outputs: { y: element },
+    params: RESULT_PARAMS,
+    threads: THREADS,
+    groups: groupsOf,
+    body: (s: R): void => transformedResult(s, form),
+  };
+}
+
+/** m [16, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Tiles of fours in a row are whole. */
+export function winogradResult(form: ResultForm): Kernel {
+  const { name, groups, body, ...spec } = resultKernel(form);
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as R));
 }
