@@ -99,13 +99,17 @@ function describe(
 
 const describeActivation = (a: Activation): OperatorDescription => describe(a.operator, a.attributes, () => null);
 
-/** A string that is equal for nodes that are one dispatchable. */
-export const nodeKey = (node: GraphNode): string =>
+/** A string that is equal for nodes that are one dispatchable, and for launches that differ in nothing but constants: these take the shader's code. */
+export const keyWithoutConstants = (node: GraphNode): string =>
   node.operation !== undefined
     ? keyOf(node.operation.call)
     : node.shader === undefined
       ? keyOf(describeNode(node as OperatorNode))
-      : keyOf([node.shader.id, [...node.shader.constants], node.shader.groups, node.outputs.map((x) => x?.value.sizeInBytes)]);
+      : keyOf([node.shader.id, node.shader.groups, node.outputs.map((x) => x?.value.sizeInBytes)]);
+
+/** A string that is equal for nodes that are one dispatchable. */
+export const nodeKey = (node: GraphNode): string =>
+  `${keyWithoutConstants(node)} ${node.shader === undefined ? "" : node.shader.constants.join()}`;
 
 /** A node of DirectML. */
 export type OperatorNode = GraphNode & { readonly operator: OperatorName };

@@ -1,10 +1,14 @@
 /** Merges nodes that compute the same: operator, attributes and inputs equal. A generator's state is an input, so draws differ. */
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { nodeKey } from "../describe.ts";
+import { keyWithoutConstants } from "../describe.ts";
+
+/** Of nodes with equal keys. */
+const haveSameConstants = ({ shader: a }: GraphNode, { shader: b }: GraphNode): boolean =>
+  a === undefined || b === undefined || a.constants.join() === b.constants.join();
 
 export function mergeCommonSubexpressions(graph: Graph): Graph {
   const same = new Map<Value, Value>();
-  const seen = new Map<string, GraphNode>();
+  const seen = new Map<string, GraphNode[]>();
   // Each result has a buffer of its own, so two of them stay two values.
   const results = new Set(graph.outputs.map((x) => x.value));
   const replace = (x: Expr): Expr => {
@@ -15,11 +19,13 @@ export function mergeCommonSubexpressions(graph: Graph): Graph {
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((x) => (x === null ? null : replace(x)));
     const next: GraphNode = { ...node, inputs };
-    const key = `${nodeKey(next)}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
-    const before = seen.get(key);
+    const key = `${keyWithoutConstants(next)}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
+    const equal = seen.get(key) ?? [];
+    // A shader's code is made for the constants: later passes replace launches by others.
+    const before = equal.findLast((node) => haveSameConstants(node, next));
     const areResults = node.outputs.some((x, i) => x !== null && results.has(x.value) && results.has(before?.outputs[i]?.value as Value));
     if (before === undefined || areResults) {
-      seen.set(key, next);
+      seen.set(key, [...equal, next]);
       nodes.push(next);
       continue;
     }
