@@ -9,8 +9,17 @@ import { WINDOWS } from "./windows.ts";
 
 const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED, ...PRODUCTS, ...WINDOWS };
 
+/** A cache: each region that is tried asks for the same. */
+const readings = new WeakMap<GraphNode, Reading | null>();
+
 /** Null: there is no code of it, or not of these dtypes and attributes. */
 export function readingOf(node: GraphNode): Reading | null {
+  let reading = readings.get(node);
+  if (reading === undefined) readings.set(node, (reading = readingIn(node)));
+  return reading;
+}
+
+function readingIn(node: GraphNode): Reading | null {
   if (!isOperator(node.operator)) return null;
   const reading = TABLE[node.operator];
   if (reading === undefined) return null;

@@ -18,6 +18,8 @@ import { isSmallProduct } from "./work.ts";
 const MAX_NODES = 64;
 /** Clusters that a search for a path visits. */
 const MAX_SEARCH = 1024;
+/** Why two are not merged that other nodes have to come between. */
+const BETWEEN = "a path through other nodes";
 /** Indices that may differ from those of the reader, one in another. */
 const MAX_DEPTH = 2;
 
@@ -34,6 +36,10 @@ class Cluster {
   isEarly = false;
   /** Why it grew no further. */
   readonly ends = new Set<string>();
+  /** Of its nodes, as far as it is known. */
+  form: Form | string | null = null;
+  /** Those that it was not merged with as both are, for reasons that are theirs alone. */
+  refused: Map<Cluster, { readonly nodes: readonly GraphNode[] }> | null = null;
 
   constructor(node: GraphNode, position: number, isFusable: boolean) {
     this.nodes = [node];
@@ -70,7 +76,7 @@ export function factsOf(
   }
   const results = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
   const states = new Map(graph.state.map((w) => [w.value.value, w.buffer]));
-  return { constants, makers, readers, results, states, maxBuffers, roundsHalf };
+  return { constants, makers, readers, results, states, maxBuffers, roundsHalf, numbers: new Map() };
 }
 
 /** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */
@@ -112,8 +118,10 @@ class Grouping {
     for (const other of others) if (!this.#isBetween(first!, other) && !this.#isBetween(other, first!)) this.#join(first!, other);
   }
 
-  #join(a: Cluster, b: Cluster): void {
+  #join(a: Cluster, b: Cluster, form: Form | null = null): void {
     a.nodes = this.#inOrder(a, b);
+    a.form = form;
+    a.refused = null;
     a.first = Math.min(a.first, b.first);
     a.last = Math.max(a.last, b.last);
     a.level = Math.max(a.level, b.level);
@@ -163,14 +171,23 @@ class Grouping {
   /** Merges two where they can be one launch; else notes why not. */
   merge(a: Cluster, b: Cluster): boolean {
     if (a === b || !a.isFusable || !b.isFusable) return a === b;
-    const why = this.#refusal(a, b);
-    if (why !== null) {
-      a.ends.add(why);
-      b.ends.add(why);
-      return false;
+    const before = a.refused?.get(b);
+    if (before?.nodes === b.nodes) return false;
+    const found = this.#joined(a, b);
+    if (typeof found !== "string") {
+      this.#join(a, b, found);
+      return true;
     }
-    this.#join(a, b);
-    return true;
+    a.ends.add(found);
+    b.ends.add(found);
+    // What is between them may change.
+    if (found !== BETWEEN) (a.refused ??= new Map<Cluster, { nodes: readonly GraphNode[] }>()).set(b, { nodes: b.nodes });
+    return false;
+  }
+
+  /** A cluster's region. */
+  formOf(cluster: Cluster): Form | string {
+    return (cluster.form ??= formOf(cluster.nodes, this.#facts));
   }
 
   #positions = new Map<GraphNode, number>();
@@ -189,14 +206,15 @@ class Grouping {
   #losesInPlace(region: Form, a: Cluster, b: Cluster): boolean {
     const before = [a, b]
       .filter((c) => c.nodes.some(({ outputs }) => outputs.some((x) => x !== null && this.#facts.states.has(x.value))))
-      .map((c) => formOf(c.nodes, this.#facts))
+      .map((c) => this.formOf(c))
       .flatMap((r) => (typeof r === "string" ? [] : [...inPlaceOf(r, this.#facts)]));
     if (before.length === 0) return false;
     const after = inPlaceOf(region, this.#facts);
     return before.some((value) => !after.has(value));
   }
 
-  #refusal(a: Cluster, b: Cluster): string | null {
+  /** Both as one region, or why they are none. */
+  #joined(a: Cluster, b: Cluster): Form | string {
     if ((a.isEarly && b.level > a.level) || (b.isEarly && a.level > b.level)) return "what is known later";
     if (a.nodes.length + b.nodes.length > MAX_NODES) return `more than ${MAX_NODES} nodes`;
     const nodes = this.#inOrder(a, b);
@@ -208,8 +226,8 @@ class Grouping {
     const isShared = ({ offset, axes }: Access): boolean =>
       offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
     if (depthsOf(nodes, this.#facts, isShared) > MAX_DEPTH) return "elements computed again and again";
-    if (this.#isBetween(a, b) || this.#isBetween(b, a)) return "a path through other nodes";
-    return null;
+    if (this.#isBetween(a, b) || this.#isBetween(b, a)) return BETWEEN;
+    return region;
   }
 }
 
@@ -253,7 +271,7 @@ export function group(graph: Graph, facts: Facts, parts: readonly (readonly Grap
   }
   return ordered(graph, grouping, facts).map((cluster): Grouped => {
     const { nodes } = cluster;
-    const form = cluster.isFusable ? formOf(nodes, facts) : "";
+    const form = cluster.isFusable ? grouping.formOf(cluster) : "";
     if (typeof form === "string") return { nodes, region: null, guest: null, ends: [] };
     const ends = endsOf(cluster, grouping, facts);
     // Alone, only what reduces is faster as a shader.

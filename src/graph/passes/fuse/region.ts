@@ -21,6 +21,8 @@ export interface Facts {
   readonly maxBuffers: number;
   /** As Capabilities has it. */
   readonly roundsHalf: () => boolean;
+  /** What constantOf() has found. */
+  readonly numbers?: Map<Expr, number | null>;
 }
 
 /** A buffer that is read: a value as elements of one kind. */
@@ -53,7 +55,16 @@ const NUMBERS_OF: { readonly [K in DType]?: (view: DataView, at: number) => numb
 const MAX_CONSTANT = 1024;
 
 /** The one number that all elements of an expression are, where that is known. */
-export function constantOf(x: Expr, { constants, makers }: Pick<Facts, "constants" | "makers">): number | null {
+export function constantOf(x: Expr, facts: Pick<Facts, "constants" | "makers" | "numbers">): number | null {
+  let number = facts.numbers?.get(x);
+  if (number === undefined) {
+    number = numberOf(x, facts);
+    facts.numbers?.set(x, number);
+  }
+  return number;
+}
+
+function numberOf(x: Expr, { constants, makers }: Pick<Facts, "constants" | "makers">): number | null {
   const maker = makers.get(x.value);
   if (maker !== undefined) return sameKind(maker.outputs[0]!.dtype, x.dtype) ? (readingOf(maker)?.constant?.(maker) ?? null) : null;
   const [bytes, read] = [constants.get(x.value), NUMBERS_OF[x.dtype]];
