@@ -75,7 +75,6 @@ interface Modules {
   readonly directPlans: typeof directPlans;
   readonly winogradPlans: typeof winogradPlans;
   readonly winograd: {
-    readonly PLANES: number;
     planesKernel(form: PlanesForm): Made;
     resultKernel(form: Ended<ResultForm>): Made;
     weightsKernel(form: WeightsForm): Made;
@@ -190,6 +189,8 @@ interface Row {
   readonly kind: Kind;
   readonly variant: string;
   readonly microseconds: number;
+  /** Of many calls behind each other, by the wall: launches of one call wait for each other, but are not timed alone. */
+  readonly queued: number;
   readonly teraflops: number;
   /** The largest, as a share of the root mean square. */
   readonly difference: number;
@@ -258,16 +259,17 @@ const byWinograd = (m: Modules, c: Sizes, name: string, split: winogradPlans.Win
   name,
   run: () => {
     const { winograd: k, gemm } = m;
-    const { product, source, gradient, result, lanes } = m.winogradPlans.winogradPlan(c, split);
-    const { tile, fit, rows, columns, terms } = product;
-    const count = k.PLANES * product.split;
+    const { product, source, gradient, result, hasLanes } = m.winogradPlans.winogradPlan(c, split);
+    const { planes: matrices, tile, fit, rows, columns, terms } = product;
+    const { size } = split;
+    const count = matrices * product.split;
     const isWeight = gradient !== null;
     const shape = m.plans.resultShape(c);
     const planes = ({ form, params }: typeof source): ((x: dx.Tensor) => dx.Tensor) => {
       const made = k.planesKernel(form);
       const shader = shaderOf(
         made,
-        (n) => [k.PLANES * n["total"]! * form.width],
+        (n) => [matrices * n["total"]! * form.width],
         (n) => made.groups(n),
       );
       return (x) => shader({ x }, params).y;
@@ -291,13 +293,13 @@ const byWinograd = (m: Modules, c: Sizes, name: string, split: winogradPlans.Win
     };
     const end = { element: c.element, isSplit: product.split > 1, ...NO_EPILOGUE };
     if (isWeight) {
-      const made = k.weightGradientKernel({ ...end, lanes });
+      const made = k.weightGradientKernel({ ...end, size, hasLanes });
       const finish = shaderOf({ ...made, name: `${made.name} to ${shape.join(" x ")}` }, () => shape, (n) => made.groups(n)); // prettier-ignore
       const [ofX, ofDy] = [planes(source), planes(gradient)];
       return (x, dy) => finish({ m: products(ofDy(dy), ofX(x)) }, { kernels: rows * columns, splits: product.split }).y;
     }
-    const weights = k.weightsKernel({ element: c.element, isRotated: c.kind === "inputGradient" });
-    const ofW = shaderOf(weights, (n) => [k.PLANES * n["filters"]! * n["channels"]!], (n) => weights.groups(n)); // prettier-ignore
+    const weights = k.weightsKernel({ size, element: c.element, isRotated: c.kind === "inputGradient" });
+    const ofW = shaderOf(weights, (n) => [matrices * n["filters"]! * n["channels"]!], (n) => weights.groups(n)); // prettier-ignore
     const made = k.resultKernel({ ...end, ...result!.form });
     const finish = shaderOf({ ...made, name: `${made.name} to ${shape.join(" x ")}` }, () => shape, (n) => made.groups(n)); // prettier-ignore
     const ofX = planes(source);
@@ -377,8 +379,8 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   if (which === "chosen") return [first];
   const { isWinograd, usualWinogradSplit, winogradVariants } = m.winogradPlans;
   const isByWinograd = isWinograd(c) && ["all", "winograd"].some((word) => which.split(",").includes(word));
-  const usual = isByWinograd ? usualWinogradSplit(c) : null;
-  const winograds = [...(isByWinograd ? winogradVariants(c) : [])].map(([name, split]) => byWinograd(m, c, JSON.stringify(split) === JSON.stringify(usual) ? `${name}, usual` : name, split)); // prettier-ignore
+  const usual = isByWinograd ? [2, 4].map((size) => JSON.stringify(usualWinogradSplit(c, size as 2 | 4))) : [];
+  const winograds = [...(isByWinograd ? winogradVariants(c) : [])].map(([name, split]) => byWinograd(m, c, usual.includes(JSON.stringify(split)) ? `${name}, usual` : name, split)); // prettier-ignore
   const rows = c.kind === "inputGradient" ? c.channels : c.filters;
   const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
     if (which !== "all" && !which.split(",").includes(name)) return [];
@@ -438,6 +440,20 @@ class Reference {
 /** How much slower the reference may be for a time to count. */
 const MAX_SLOWNESS = 1.05;
 const MAX_TRIES = 6;
+const QUEUED_CALLS = 200;
+
+/** Microseconds of a call among many, the fastest of three rounds. */
+async function queuedTime({ compiled }: Candidate, a: dx.Tensor, b: dx.Tensor, device: dx.Device): Promise<number> {
+  let best = Infinity;
+  for (let round = 0; round < 3; round++) {
+    await dx.synchronize(device);
+    const start = performance.now();
+    for (let i = 0; i < QUEUED_CALLS; i++) compiled(a, b).dispose();
+    await dx.synchronize(device);
+    best = Math.min(best, ((performance.now() - start) * 1000) / QUEUED_CALLS);
+  }
+  return best;
+}
 
 interface Options {
   readonly cases: readonly Case[];
@@ -496,8 +512,9 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
       const flop = 2 * m.plans.multiplyAdds(c);
       const own: Row[] = [];
       await reference.busy(options.warm);
-      for (const { name: variant, compiled, difference } of candidates)
+      for (const candidate of candidates)
         try {
+          const { name: variant, compiled, difference } = candidate;
           let [microseconds, slowness] = [Infinity, Infinity];
           for (let i = 0; i < MAX_TRIES && slowness > MAX_SLOWNESS; i++) {
             await reference.busy(i === 0 ? 5 : options.warm);
@@ -505,15 +522,16 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
             for (let round = 0; round < options.rounds; round++) microseconds = Math.min(microseconds, compiled.profileSync().microseconds);
             slowness = reference.slowness();
           }
+          const queued = isSmall ? NaN : await queuedTime(candidate, left, right, device);
           if (options.explains && /chosen|usual/.test(variant)) console.log(`${compiled.profileSync()}`);
           compiled.dispose();
-          const row = { case: name, kind, variant, microseconds, teraflops: flop / microseconds / 1e6, difference };
+          const row = { case: name, kind, variant, microseconds, queued, teraflops: flop / microseconds / 1e6, difference };
           own.push(row);
           const isWrong = !(difference <= TOLERANCE[element]);
-          console.log(`${name.padEnd(36)} ${kind.padEnd(14)} ${variant.padEnd(20)} ${microseconds.toFixed(1).padStart(8)} us ${row.teraflops.toFixed(2).padStart(6)} TFLOP/s  reference ${slowness.toFixed(2)}  differs by ${difference.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
+          console.log(`${name.padEnd(36)} ${kind.padEnd(14)} ${variant.padEnd(20)} ${microseconds.toFixed(1).padStart(8)} us, queued ${queued.toFixed(1).padStart(7)} us ${row.teraflops.toFixed(2).padStart(6)} TFLOP/s  reference ${slowness.toFixed(2)}  differs by ${difference.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
           if (isWrong) process.exitCode = 1;
         } catch (error) {
-          fail(variant, error);
+          fail(candidate.name, error);
         }
       const [directml, ...others] = own;
       const best = others.filter((r) => r.difference <= TOLERANCE[element]).toSorted((x, y) => x.microseconds - y.microseconds)[0];

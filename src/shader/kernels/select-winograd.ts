@@ -1,4 +1,4 @@
-/** Winograd's convolution as nodes of a graph: two transforms, which do not wait for each other, 16 products in one launch, and the transform of these. */
+/** Winograd's convolution as nodes of a graph: two transforms, which do not wait for each other, 16 or 36 products in one launch, and the transform of these. */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { ConvolutionSizes } from "./convolution-plan.ts";
@@ -6,7 +6,7 @@ import type { EpilogueForm } from "./epilogue.ts";
 import type { Kernel } from "./kernel.ts";
 import { launched, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
 import { gemm, PLAIN } from "./gemm.ts";
-import { PLANES, winogradPlanes, winogradResult, type PlanesForm, type TilesNumbers } from "./winograd.ts";
+import { winogradPlanes, winogradResult, type PlanesForm, type TilesNumbers } from "./winograd.ts";
 import { winogradPlan, type WinogradSplit } from "./winograd-plan.ts";
 import { winogradWeightGradient, winogradWeights } from "./winograd-weights.ts";
 
@@ -27,14 +27,15 @@ export function winogradShader(
   result: Result,
   takes: Takes,
 ): Expr {
-  const { product, source, gradient, result: ofResult, lanes } = winogradPlan(c, split);
-  const { tile, fit, rows, columns, terms } = product;
+  const { product, source, gradient, result: ofResult, hasLanes } = winogradPlan(c, split);
+  const { planes: matrices, tile, fit, rows, columns, terms } = product;
+  const { size } = split;
   const isSplit = product.split > 1;
   const { element } = c;
-  const count = PLANES * product.split;
+  const count = matrices * product.split;
   const part = (sizes: readonly number[]): Result => ({ dtype: "float32", sizes });
   const planes = (from: Expr, { form, params }: { readonly form: PlanesForm; readonly params: TilesNumbers }): Expr =>
-    launched(g, () => winogradPlanes(form), { x: from }, { name: "u", ...part([PLANES * params.total * form.width]) }, params, "nothing");
+    launched(g, () => winogradPlanes(form), { x: from }, { name: "u", ...part([matrices * params.total * form.width]) }, params, "nothing");
   const multiplied = (a: Expr, b: Expr, transA: boolean): Expr => {
     const form = { ...PLAIN, transA, transB: !transA, isBatched: true };
     const inputs = {
@@ -48,11 +49,11 @@ export function winogradShader(
   if (gradient !== null) {
     const m = multiplied(planes(other, gradient), planes(x, source), false);
     const params = { kernels: rows * columns, splits: product.split };
-    return launched(g, (epilogue) => winogradWeightGradient({ ...end, lanes, ...epilogue }), { m }, result, params, takes);
+    return launched(g, (epilogue) => winogradWeightGradient({ ...end, size, hasLanes, ...epilogue }), { m }, result, params, takes);
   }
   const isRotated = c.kind === "inputGradient";
   const numbers = { filters: c.filters, channels: c.channels };
-  const v = launched(g, () => winogradWeights({ element, isRotated }), { w: other }, { name: "v", ...part([PLANES * terms * product.split * rows]) }, numbers, "nothing"); // prettier-ignore
+  const v = launched(g, () => winogradWeights({ size, element, isRotated }), { w: other }, { name: "v", ...part([matrices * terms * product.split * rows]) }, numbers, "nothing"); // prettier-ignore
   const m = multiplied(v, planes(x, source), true);
   const inputs: Inputs = bias === null ? { m } : { m, bias };
   const { form, params } = ofResult!;

@@ -1,9 +1,9 @@
-/** Which convolutions Winograd's F(2 x 2, 3 x 3) can compute, and how its launches divide the work, from the sizes alone. */
+/** Which convolutions Winograd's method can compute, and how its launches divide the work, from the sizes alone. */
 import { variantOf } from "../shader-forms.ts";
 import { multiplyAdds, resultShape, type ConvolutionSizes } from "./convolution-plan.ts";
 import type { Pair } from "./convolution-tiles.ts";
 import { fitOf, TILES, type Fit, type Tile } from "./gemm.ts";
-import { PLANES, TILE, type PlanesForm, type TileWidth, type TilesNumbers, type TransformedPlanes } from "./winograd.ts";
+import { planesOf, type PlanesForm, type TileSize, type TileWidth, type TilesNumbers, type TransformedPlanes } from "./winograd.ts";
 
 /** The tiles of the products that are compared. */
 export const WINOGRAD_TILES = {
@@ -18,6 +18,9 @@ export type WinogradTile = keyof typeof WINOGRAD_TILES;
 
 /** How the work is divided; a variant that `tune` compares. */
 export interface WinogradSplit {
+  /** Results of a tile along an axis: F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3). */
+  readonly size: TileSize;
+  /** Of the products. */
   readonly tile: WinogradTile;
   /** Parts of the products' sums, which are added with the last transform. */
   readonly split: number;
@@ -62,9 +65,9 @@ interface Sizes {
   readonly terms: number;
 }
 
-function sizesOf(c: ConvolutionSizes): Sizes {
+function sizesOf(c: ConvolutionSizes, size: TileSize): Sizes {
   const plane = c.kind === "inputGradient" ? c.input : c.output;
-  const tiles: Pair = [ceil(plane[0], TILE), ceil(plane[1], TILE)];
+  const tiles: Pair = [ceil(plane[0], size), ceil(plane[1], size)];
   const count = c.images * tiles[0] * tiles[1];
   const [rows, columns, terms] = {
     forward: [c.filters, count, c.channels],
@@ -74,8 +77,10 @@ function sizesOf(c: ConvolutionSizes): Sizes {
   return { plane, tiles, count, rows, columns, terms };
 }
 
-/** The product of each of the 16 matrices, in `split` parts. */
+/** The products of the matrices, in `split` parts each. */
 export interface WinogradProduct {
+  /** Matrices. */
+  readonly planes: number;
   readonly tile: Tile;
   readonly fit: Fit;
   readonly rows: number;
@@ -89,8 +94,11 @@ export interface WinogradProduct {
 /** What is empty at the end may cost so much of the work for tiles that fit. */
 const MAX_EMPTY = 1 / 8;
 
-function productOf(c: ConvolutionSizes, { tile: name, split: wished }: Pick<WinogradSplit, "tile" | "split">): WinogradProduct {
-  const { rows, columns: count, terms: all } = sizesOf(c);
+type Products = Pick<WinogradSplit, "size" | "tile" | "split">;
+
+function productOf(c: ConvolutionSizes, { size, tile: name, split: wished }: Products): WinogradProduct {
+  const { rows, columns: count, terms: all } = sizesOf(c, size);
+  const planes = planesOf(size);
   const tile = WINOGRAD_TILES[name];
   const deep = tile.bk * tile.slices;
   if (c.kind === "weightGradient") {
@@ -98,12 +106,13 @@ function productOf(c: ConvolutionSizes, { tile: name, split: wished }: Pick<Wino
     const padded = { ...tile, pad: 4 };
     const terms = roundUp(ceil(all, wished), deep);
     const form = { transA: false, transB: true };
-    return { tile: padded, fit: fitOf(padded, [rows, count, terms], form), rows, columns: count, terms, split: ceil(all, terms) };
+    return { planes, tile: padded, fit: fitOf(padded, [rows, count, terms], form), rows, columns: count, terms, split: ceil(all, terms) };
   }
   const whole = roundUp(count, tile.bn);
   const columns = whole <= count * (1 + MAX_EMPTY) ? whole : roundUp(count, 4);
   const split = all % wished === 0 ? wished : 1;
   return {
+    planes,
     tile,
     fit: fitOf(tile, [rows, columns, all / split], { transA: true, transB: false }),
     rows,
@@ -113,31 +122,32 @@ function productOf(c: ConvolutionSizes, { tile: name, split: wished }: Pick<Wino
   };
 }
 
-const groupsOf = ({ tile, rows, columns, split }: WinogradProduct): number => PLANES * ceil(rows, tile.bm) * ceil(columns, tile.bn) * split;
+const groupsOf = ({ planes, tile, rows, columns, split }: WinogradProduct): number =>
+  planes * ceil(rows, tile.bm) * ceil(columns, tile.bn) * split;
 
 /** Elements of the largest buffer. */
-const elementsOf = (p: WinogradProduct): number => PLANES * p.split * Math.max(p.rows * p.columns, p.rows * p.terms, p.terms * p.columns);
+const elementsOf = (p: WinogradProduct): number => p.planes * p.split * Math.max(p.rows * p.columns, p.rows * p.terms, p.terms * p.columns);
 
 /** Parts for about so many groups. */
-function splitFor(c: ConvolutionSizes, tile: WinogradTile, enough: number): number {
-  const one = productOf(c, { tile, split: 1 });
+function splitFor(c: ConvolutionSizes, size: TileSize, tile: WinogradTile, enough: number): number {
+  const one = productOf(c, { size, tile, split: 1 });
   const maxSplit = Math.max(1, Math.min(MAX_SPLIT, Math.floor(one.terms / MIN_TERMS)));
   let split = Math.max(1, Math.min(maxSplit, Math.round(enough / groupsOf(one))));
   // Parts of forward and the data gradient are equal.
   if (c.kind !== "weightGradient") while (one.terms % split !== 0) split--;
-  return productOf(c, { tile, split }).split;
+  return productOf(c, { size, tile, split }).split;
 }
 
-/** Threads of four tiles that keep a device busy, in the transform of the fewer channels. */
-function usualWidth(c: ConvolutionSizes): TileWidth {
-  const threads = (sizesOf(c).count * Math.min(c.channels, c.filters)) / 4;
-  return threads >= ENOUGH_THREADS ? 4 : 1;
+/** Tiles of a thread: four, where there are threads enough in the transform of the fewer channels, and registers. */
+function usualWidth(c: ConvolutionSizes, size: TileSize): TileWidth {
+  const threads = (sizesOf(c, size).count * Math.min(c.channels, c.filters)) / 4;
+  return size === 2 && threads >= ENOUGH_THREADS ? 4 : 1;
 }
 
-/** What `tune` compares; none: a buffer would be too large. */
-export function winogradSplits(c: ConvolutionSizes): WinogradSplit[] {
-  const { rows, columns } = sizesOf(c);
-  const width = usualWidth(c);
+/** What `tune` compares of a size of tiles; none: a buffer would be too large. */
+function splitsOf(c: ConvolutionSizes, size: TileSize): WinogradSplit[] {
+  const { rows, columns } = sizesOf(c, size);
+  const width = usualWidth(c, size);
   const names = (Object.keys(WINOGRAD_TILES) as WinogradTile[]).filter((name) => {
     const { bm, bn } = WINOGRAD_TILES[name];
     // Else half of a tile is empty.
@@ -145,38 +155,46 @@ export function winogradSplits(c: ConvolutionSizes): WinogradSplit[] {
   });
   return names.flatMap((tile) => {
     const isMedium = WINOGRAD_TILES[tile].bm === 64 && WINOGRAD_TILES[tile].bn === 64;
-    const wished = (isMedium ? [1, 2, 4] : [2]).map((rounds) => splitFor(c, tile, rounds * ENOUGH));
-    if (groupsOf(productOf(c, { tile, split: 1 })) >= ENOUGH / 4) wished.unshift(1);
+    const wished = (isMedium ? [1, 2, 4] : [2]).map((rounds) => splitFor(c, size, tile, rounds * ENOUGH));
+    if (groupsOf(productOf(c, { size, tile, split: 1 })) >= ENOUGH / 4) wished.unshift(1);
     return [...new Set(wished)].flatMap((split) =>
-      elementsOf(productOf(c, { tile, split })) > MAX_ELEMENTS ? [] : [{ tile, split, width }],
+      elementsOf(productOf(c, { size, tile, split })) > MAX_ELEMENTS ? [] : [{ size, tile, split, width }],
     );
   });
 }
 
-const nameOf = ({ tile, split, width }: WinogradSplit, usual: TileWidth): string =>
-  `winograd ${tile} / ${split}${width === usual ? "" : width === 4 ? ", four tiles" : ", one tile"}`;
+/** What `tune` compares; none: a buffer would be too large. Tiles of 4 x 4 need more than one for each image and axis. */
+export function winogradSplits(c: ConvolutionSizes): WinogradSplit[] {
+  const isLarge = sizesOf(c, 4).tiles.every((n) => n > 1);
+  return [...splitsOf(c, 2), ...(isLarge ? splitsOf(c, 4) : [])];
+}
 
-/** The split that the sizes choose; null: a buffer would be too large. */
-export function usualWinogradSplit(c: ConvolutionSizes): WinogradSplit | null {
-  const splits = winogradSplits(c);
-  const { rows, columns } = sizesOf(c);
-  const groups = (tile: WinogradTile): number => groupsOf(productOf(c, { tile, split: 1 }));
+const nameOf = ({ size, tile, split, width }: WinogradSplit, usual: TileWidth): string =>
+  `winograd${size === 2 ? "" : " of 4"} ${tile} / ${split}${width === usual ? "" : width === 4 ? ", four tiles" : ", one tile"}`;
+
+/** The split that the sizes choose, of those with tiles of a size; null: a buffer would be too large. */
+export function usualWinogradSplit(c: ConvolutionSizes, size: TileSize = 2): WinogradSplit | null {
+  const splits = winogradSplits(c).filter((s) => s.size === size);
+  const { rows, columns } = sizesOf(c, size);
+  const groups = (tile: WinogradTile): number => groupsOf(productOf(c, { size, tile, split: 1 }));
   const tile = ((): WinogradTile => {
     if (Math.min(rows, columns) <= 32) return "smallInTwo";
     if (rows > 64 && columns > 64 && groups("large") >= ENOUGH) return "large";
     if (rows > 64 && groups("wide") >= 2 * ENOUGH) return "wide";
     return rows <= 64 && columns > 64 && groups("broad") >= 2 * ENOUGH ? "broad" : "medium";
   })();
-  const wished = groups(tile) >= 0.9 * ENOUGH ? 1 : splitFor(c, tile, 2 * ENOUGH);
+  const wished = groups(tile) >= 0.9 * ENOUGH ? 1 : splitFor(c, size, tile, 2 * ENOUGH);
   return splits.find((s) => s.tile === tile && s.split === wished) ?? splits.find((s) => s.tile === tile) ?? splits[0] ?? null;
 }
 
-/** The variants by name: what `tune` compares, and the usual one with the other width of the transforms. */
+/** The variants by name: what `tune` compares, and the usual ones with the other width of the transforms. */
 export function winogradVariants(c: ConvolutionSizes): ReadonlyMap<string, WinogradSplit> {
-  const usual = usualWinogradSplit(c);
-  if (usual === null) return new Map();
-  const other: WinogradSplit = { ...usual, width: usual.width === 4 ? 1 : 4 };
-  return new Map([...winogradSplits(c), other].map((split) => [nameOf(split, usual.width), split]));
+  const splits = winogradSplits(c);
+  const others = ([2, 4] as const).flatMap((size): WinogradSplit[] => {
+    const usual = usualWinogradSplit(c, size);
+    return usual === null ? [] : [{ ...usual, width: usual.width === 4 ? 1 : 4 }];
+  });
+  return new Map([...splits, ...others].map((split) => [nameOf(split, usualWidth(c, split.size)), split]));
 }
 
 /** The split that `tune` says; null: it says none, or another form. */
@@ -193,15 +211,22 @@ interface Transform<F> {
 }
 
 /** A transform of planes into rows of `perRow` tiles. */
-function planesFor(c: ConvolutionSizes, of: TransformedPlanes, perRow: number, splits: number, wished: TileWidth): Transform<PlanesForm> {
-  const { tiles, count } = sizesOf(c);
+function planesFor(
+  c: ConvolutionSizes,
+  of: TransformedPlanes,
+  perRow: number,
+  splits: number,
+  { size, width: wished }: WinogradSplit,
+): Transform<PlanesForm> {
+  const { tiles, count } = sizesOf(c, size);
   const isGradient = of === "gradient of weights";
   const source = c.kind === "inputGradient" || isGradient ? c.output : c.input;
   const channels = c.kind === "inputGradient" || isGradient ? c.filters : c.channels;
   const padding: Pair = isGradient ? [0, 0] : c.kind === "inputGradient" ? [2 - c.padding[0], 2 - c.padding[1]] : c.padding;
   const width = perRow % 4 === 0 ? wished : 1;
   const isRow = width === 4 && tiles[1] % 4 === 0;
-  const form = { of, element: c.element, width, isRow, padding, isWide: isRow && source[1] % 4 === 0 };
+  const isWide = (isRow || size === 4) && source[1] % 4 === 0;
+  const form = { size, of, element: c.element, width, isRow, padding, isWide };
   return { form, params: numbersOf({ width, isRow, perRow, rows: splits * channels, channels, tiles, count, plane: source }) };
 }
 
@@ -236,25 +261,25 @@ export interface WinogradPlan {
   /** Of dy, in the weight gradient; else null. */
   readonly gradient: Transform<PlanesForm> | null;
   /** Of products to planes; in the weight gradient null. */
-  readonly result: Transform<{ readonly width: TileWidth; readonly isRow: boolean; readonly fits: { readonly rows: boolean; readonly columns: boolean } }> | null;
-  /** Of the weight gradient's kernels: threads that add the parts of one. */
-  readonly lanes: 1 | 16;
+  readonly result: Transform<{ readonly size: TileSize; readonly width: TileWidth; readonly isRow: boolean; readonly fits: { readonly rows: boolean; readonly columns: boolean } }> | null;
+  /** As WeightGradientForm has it. */
+  readonly hasLanes: boolean;
 } // prettier-ignore
 
 /** The launches of a split that is among winogradVariants. */
 export function winogradPlan(c: ConvolutionSizes, split: WinogradSplit): WinogradPlan {
+  const { size } = split;
   const product = productOf(c, split);
-  const kernels = c.channels * c.filters;
-  const lanes = product.split >= 4 || kernels < ENOUGH_THREADS ? 16 : 1;
+  const hasLanes = product.split >= 4 || c.channels * c.filters < ENOUGH_THREADS;
   if (c.kind === "weightGradient") {
-    const planes = (of: TransformedPlanes): Transform<PlanesForm> => planesFor(c, of, product.terms, product.split, split.width);
-    return { product, source: planes("source of weights"), gradient: planes("gradient of weights"), result: null, lanes };
+    const planes = (of: TransformedPlanes): Transform<PlanesForm> => planesFor(c, of, product.terms, product.split, split);
+    return { product, source: planes("source of weights"), gradient: planes("gradient of weights"), result: null, hasLanes };
   }
-  const { plane, tiles, count } = sizesOf(c);
+  const { plane, tiles, count } = sizesOf(c, size);
   const width = product.columns % 4 === 0 ? split.width : 1;
-  const isRow = width === 4 && plane[1] % 8 === 0;
-  const form = { width, isRow, fits: { rows: plane[0] % TILE === 0, columns: plane[1] % TILE === 0 } };
+  const isRow = width === 4 && plane[1] % (4 * size) === 0;
+  const form = { size, width, isRow, fits: { rows: plane[0] % size === 0, columns: plane[1] % size === 0 } };
   const numbers = { width, isRow, perRow: product.columns, rows: product.rows, channels: product.rows, tiles, count, plane };
   const result = { form, params: numbersOf(numbers) };
-  return { product, source: planesFor(c, "source", product.columns, 1, split.width), gradient: null, result, lanes };
+  return { product, source: planesFor(c, "source", product.columns, 1, split), gradient: null, result, hasLanes };
 }

@@ -1,4 +1,4 @@
-/** Winograd's convolution F(2 x 2, 3 x 3): the transform of the weights, and that of the weight gradient's products to the weights' shape. */
+/** Winograd's convolution: the transform of the weights, and that of the weight gradient's products to the weights' shape. */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
@@ -6,12 +6,13 @@ import type { ConvolutionElement } from "./convolution-tiles.ts";
 import { loadWhere } from "./convolution-tiles.ts";
 import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
-import { KERNEL, PLANES, POINTS, sandwiched, transposed } from "./winograd.ts";
+import { inRows, planesOf, sandwiched, transposed, TRANSFORMS, type TileSize } from "./winograd.ts";
 
 /** Elements of a kernel along an axis, and of a kernel. */
 const [TAPS, KERNEL_SIZE] = [3, 9];
 
 export interface WeightsForm {
+  readonly size: TileSize;
   readonly element: ConvolutionElement;
   /** Of the data gradient: kernels rotated by 180 degrees, and sums over filters. */
   readonly isRotated: boolean;
@@ -24,7 +25,7 @@ type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof WEIGHTS_P
 const [ACROSS, DOWN] = [32, 8];
 
 /** Kernels are read as they lie, and written as rows of matrices, by way of shared memory. */
-function transformedWeights(s: S, { isRotated }: WeightsForm): void {
+function transformedWeights(s: S, { size, isRotated }: WeightsForm): void {
   const { w, v } = s.buffers as { readonly w: Numbers; readonly v: Numbers };
   const { filters, channels } = s.params;
   const [ofFilters, ofChannels] = isRotated ? [DOWN, ACROSS] : [ACROSS, DOWN];
@@ -52,7 +53,7 @@ function transformedWeights(s: S, { isRotated }: WeightsForm): void {
   const [ownFilter, ownChannel] = isRotated ? [down, across] : [across, down];
   const first = ownFilter.mul(stride).add(ownChannel.mul(KERNEL_SIZE));
   const taps = Array.from({ length: KERNEL_SIZE }, (_, i) => shared.load(first.add(isRotated ? KERNEL_SIZE - 1 - i : i)));
-  const made = sandwiched(KERNEL, Array.from({ length: TAPS }, (_, i) => taps.slice(TAPS * i, TAPS * (i + 1)))); // prettier-ignore
+  const made = sandwiched(TRANSFORMS[size].kernel, inRows(taps, TAPS));
   const [column, row] = [firstColumn.add(across), firstRow.add(down)];
   s.if(column.lt(columns).and(row.lt(rows)), () =>
     made.forEach((value, i) => v.storesInside(rows.mul(i).add(row).mul(columns).add(column), [value])),
@@ -60,20 +61,21 @@ function transformedWeights(s: S, { isRotated }: WeightsForm): void {
 }
 
 /** @internal As convolutionKernel has it. */
-export function weightsKernel({ element, isRotated }: WeightsForm) {
+export function weightsKernel(form: WeightsForm) {
+  const { size, element, isRotated } = form;
   return {
-    name: ["winograd weights", isRotated ? "rotated" : "", element === "f16" ? "halves" : ""].filter(Boolean).join(" "),
+    name: [`winograd weights ${size}x${size}`, isRotated ? "rotated" : "", element === "f16" ? "halves" : ""].filter(Boolean).join(" "),
     inputs: { w: element },
     outputs: { v: "f32" as const },
     params: WEIGHTS_PARAMS,
     threads: ACROSS * DOWN,
     groups: ({ filters, channels }: LaunchFacts["params"]): number =>
       Math.ceil((isRotated ? channels! : filters!) / ACROSS) * Math.ceil((isRotated ? filters! : channels!) / DOWN),
-    body: (s: S): void => transformedWeights(s, { element, isRotated }),
+    body: (s: S): void => transformedWeights(s, form),
   };
 }
 
-/** w [Co, Ci, 3, 3]: v [16, Ci, Co], or, rotated, [16, Co, Ci]. */
+/** w [Co, Ci, 3, 3]: v [16 or 36, Ci, Co], or, rotated, [16 or 36, Co, Ci]. */
 export function winogradWeights(form: WeightsForm): Kernel {
   const { name, groups, body, ...spec } = weightsKernel(form);
   return kernel(name, { ...spec, groups: ({ params }) => groups(params) }, (s) => body(s as unknown as S));
@@ -81,8 +83,9 @@ export function winogradWeights(form: WeightsForm): Kernel {
 
 export interface WeightGradientForm extends EpilogueForm {
   readonly element: ConvolutionElement;
-  /** Threads of a kernel, which add the parts of one matrix each: 16, where there are many parts or few kernels, or 1. */
-  readonly lanes: 1 | 16;
+  readonly size: TileSize;
+  /** A thread for each matrix of a kernel, where there are many parts or few kernels; else one for all. */
+  readonly hasLanes: boolean;
   /** Products are parts of sums. */
   readonly isSplit: boolean;
 }
@@ -91,7 +94,7 @@ const GRADIENT_PARAMS = { kernels: "u32", splits: "u32" } as const;
 type G = Scope<{ readonly [name: string]: ConvolutionElement }, typeof GRADIENT_PARAMS>;
 
 /** Kernels of a group. */
-const KERNELS = { 1: 128, 16: 32 } as const;
+const kernelsOf = ({ size, hasLanes }: Pick<WeightGradientForm, "size" | "hasLanes">): number => (!hasLanes ? 128 : size === 2 ? 32 : 16);
 /** Parts that are read at once: the loads wait together. */
 const TOGETHER = 4;
 
@@ -122,48 +125,51 @@ function summed(s: G, { isSplit }: WeightGradientForm, matrix: Uint, at: Uint): 
 function transformedGradient(s: G, form: WeightGradientForm): void {
   const { y } = s.buffers as { readonly y: Numbers };
   const { kernels } = s.params;
-  const { lanes } = form;
-  const own = lanes === 1 ? s.local : s.local.mod(KERNELS[16]);
-  const at = s.group.mul(KERNELS[lanes]).add(own);
+  const { size, hasLanes } = form;
+  const { points, kernel: g } = TRANSFORMS[size];
+  const together = kernelsOf(form);
+  const own = hasLanes ? s.local.mod(together) : s.local;
+  const at = s.group.mul(together).add(own);
   const write = (products: readonly Float[]): void => {
-    const made = sandwiched(transposed(KERNEL), Array.from({ length: POINTS }, (_, i) => products.slice(POINTS * i, POINTS * (i + 1)))); // prettier-ignore
+    const made = sandwiched(transposed(g), inRows(products, points));
     const epilogue = epilogueOf(s, form)(() => s.u32(0));
     made.forEach((value, i) => {
       const element = at.mul(KERNEL_SIZE).add(i);
       y.storesInside(element, epilogue([value], element));
     });
   };
-  if (lanes === 1) {
-    s.if(at.lt(kernels), () => write(Array.from({ length: PLANES }, (_, i) => summed(s, form, s.u32(i), at))));
+  const planes = planesOf(size);
+  if (!hasLanes) {
+    s.if(at.lt(kernels), () => write(Array.from({ length: planes }, (_, i) => summed(s, form, s.u32(i), at))));
     return;
   }
-  const shared = s.shared("f32", PLANES * KERNELS[16]);
+  const shared = s.shared("f32", planes * together);
   const inside = at.lt(kernels);
-  shared.store(s.local, inside.select(summed(s, form, s.local.div(KERNELS[16]), inside.select(at, 0)), 0));
+  shared.store(s.local, inside.select(summed(s, form, s.local.div(together), inside.select(at, 0)), 0));
   s.barrier();
-  s.if(s.local.lt(KERNELS[16]).and(inside), () => write(Array.from({ length: PLANES }, (_, i) => shared.load(own.add(i * KERNELS[16])))));
+  s.if(s.local.lt(together).and(inside), () => write(Array.from({ length: planes }, (_, i) => shared.load(own.add(i * together)))));
 }
 
 /** @internal As convolutionKernel has it. */
 export function weightGradientKernel(form: WeightGradientForm) {
-  const { element, lanes, isSplit } = form;
+  const { size, element, hasLanes, isSplit } = form;
   const inputs: { readonly [name: string]: ConvolutionElement } = {
     m: "f32",
     ...Object.fromEntries(epilogueBuffers(form).map((name) => [name, element])),
   };
   const flags = [isSplit ? "split" : "", element === "f16" ? "halves" : "", ...epilogueName(form)];
   return {
-    name: [`winograd weight gradient ${lanes}`, ...flags].filter(Boolean).join(" "),
+    name: [`winograd weight gradient ${size}x${size}`, hasLanes ? "lanes" : "", ...flags].filter(Boolean).join(" "),
     inputs,
     outputs: { y: element },
     params: GRADIENT_PARAMS,
-    threads: lanes * KERNELS[lanes],
-    groups: ({ kernels }: LaunchFacts["params"]): number => Math.ceil(kernels! / KERNELS[lanes]),
+    threads: kernelsOf(form) * (hasLanes ? planesOf(size) : 1),
+    groups: ({ kernels }: LaunchFacts["params"]): number => Math.ceil(kernels! / kernelsOf(form)),
     body: (s: G): void => transformedGradient(s, form),
   };
 }
 
-/** m [16, splits, kernels]: y [kernels, 3, 3]. */
+/** m [16 or 36, splits, kernels]: y [kernels, 3, 3]. */
 export function winogradWeightGradient(form: WeightGradientForm): Kernel {
   const { name, groups, body, ...spec } = weightGradientKernel(form);
   return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as G));

@@ -1,6 +1,6 @@
 /**
- * Winograd's convolution F(2 x 2, 3 x 3), stride 1: y = A^T [(G w G^T) * (B^T x B)] A for tiles of 2 x 2 results, which takes 16 products instead of 36. Here: the
- * transform of planes, [N, C, H, W] to 16 matrices of channels by tiles, and that of the products back to planes, with the epilogue. All sums are float32.
+ * Winograd's convolution F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3), stride 1: y = A^T [(G w G^T) * (B^T x B)] A for tiles of 2 x 2 results, which takes 16 products instead of
+ * 36, or of 4 x 4, which takes 36 instead of 144. Here: the transform of planes, [N, C, H, W] to 16 or 36 matrices of channels by tiles, and that of the products back to planes, with the epilogue. All sums are float32.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
@@ -11,30 +11,74 @@ import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 
 export type Matrix = readonly (readonly number[])[];
 
-/** Results of a tile along an axis, and elements of its transform. */
-export const [TILE, POINTS] = [2, 4];
-/** Matrices of products. */
-export const PLANES = POINTS * POINTS;
+/** Results of a tile along an axis. */
+export type TileSize = 2 | 4;
 
-/** B^T, of a tile of the source. */
-const SOURCE: Matrix = [
-  [1, 0, -1, 0],
-  [0, 1, 1, 0],
-  [0, -1, 1, 0],
-  [0, 1, 0, -1],
-];
-/** G, of a kernel. */
-export const KERNEL: Matrix = [
-  [1, 0, 0],
-  [0.5, 0.5, 0.5],
-  [0.5, -0.5, 0.5],
-  [0, 0, 1],
-];
-/** A^T, of the products. */
-const RESULT: Matrix = [
-  [1, 1, 1, 0],
-  [0, 1, -1, -1],
-];
+interface Transforms {
+  /** Elements of a transform along an axis. */
+  readonly points: number;
+  /** B^T, of a tile of the source. */
+  readonly source: Matrix;
+  /** G, of a kernel. */
+  readonly kernel: Matrix;
+  /** A^T, of the products. */
+  readonly result: Matrix;
+}
+
+/** Of F(4 x 4, 3 x 3) at the points 0, 1, -1, 2, -2. */
+export const TRANSFORMS: Readonly<Record<TileSize, Transforms>> = {
+  2: {
+    points: 4,
+    source: [
+      [1, 0, -1, 0],
+      [0, 1, 1, 0],
+      [0, -1, 1, 0],
+      [0, 1, 0, -1],
+    ],
+    kernel: [
+      [1, 0, 0],
+      [1 / 2, 1 / 2, 1 / 2],
+      [1 / 2, -1 / 2, 1 / 2],
+      [0, 0, 1],
+    ],
+    result: [
+      [1, 1, 1, 0],
+      [0, 1, -1, -1],
+    ],
+  },
+  4: {
+    points: 6,
+    source: [
+      [4, 0, -5, 0, 1, 0],
+      [0, -4, -4, 1, 1, 0],
+      [0, 4, -4, -1, 1, 0],
+      [0, -2, -1, 2, 1, 0],
+      [0, 2, -1, -2, 1, 0],
+      [0, 4, 0, -5, 0, 1],
+    ],
+    kernel: [
+      [1 / 4, 0, 0],
+      [-1 / 6, -1 / 6, -1 / 6],
+      [-1 / 6, 1 / 6, -1 / 6],
+      [1 / 24, 1 / 12, 1 / 6],
+      [1 / 24, -1 / 12, 1 / 6],
+      [0, 0, 1],
+    ],
+    result: [
+      [1, 1, 1, 1, 1, 0],
+      [0, 1, -1, 2, -2, 0],
+      [0, 1, 1, 4, 4, 0],
+      [0, 1, -1, 8, -8, 1],
+    ],
+  },
+};
+
+/** Matrices of products. */
+export const planesOf = (size: TileSize): number => TRANSFORMS[size].points ** 2;
+
+/** Rows of so many values. */
+export const inRows = <T>(values: readonly T[], length: number): T[][] =>
+  Array.from({ length: values.length / length }, (_, i) => values.slice(length * i, length * (i + 1)));
 
 export const transposed = (m: Matrix): Matrix => m[0]!.map((_, j) => m.map((row) => row[j]!));
 
@@ -42,7 +86,8 @@ export const transposed = (m: Matrix): Matrix => m[0]!.map((_, j) => m.map((row)
 function applied(m: Matrix, values: readonly Float[]): Float[] {
   return m.map((row) => {
     const terms = row.flatMap((factor, i) => (factor === 0 ? [] : [{ factor, value: values[i]! }]));
-    const [first, ...rest] = terms.toSorted((a, b) => b.factor - a.factor);
+    // The first one is not multiplied, where there is one of factor 1.
+    const [first, ...rest] = terms.toSorted((a, b) => Number(b.factor === 1) - Number(a.factor === 1));
     const start = first!.factor === 1 ? first!.value : first!.value.mul(first!.factor);
     return rest.reduce((sum, { factor, value }) => {
       if (factor === 1) return sum.add(value);
@@ -61,6 +106,7 @@ export function sandwiched(m: Matrix, d: readonly (readonly Float[])[]): Float[]
 export type TileWidth = 1 | 4;
 
 interface TilesForm {
+  readonly size: TileSize;
   readonly element: ConvolutionElement;
   readonly width: TileWidth;
   /** A thread's four tiles are in one row of an image. */
@@ -110,7 +156,11 @@ interface Position {
 }
 
 /** The tiles of a thread, `unit` of them at each position. at: of `width` tiles, from the first one of all images. */
-function positionsOf(s: S, { width, isRow }: TilesForm, at: Uint): { readonly unit: number; readonly positions: readonly Position[] } {
+function positionsOf(
+  s: S,
+  { size, width, isRow }: TilesForm,
+  at: Uint,
+): { readonly unit: number; readonly positions: readonly Position[] } {
   const { count, perImage, perTileRow } = s.params;
   const unit = isRow ? width : 1;
   const positions = Array.from({ length: width / unit }, (_, q): Position => {
@@ -119,8 +169,8 @@ function positionsOf(s: S, { width, isRow }: TilesForm, at: Uint): { readonly un
     return {
       inside: n.lt(count),
       image: n.div(perImage),
-      top: rest.div(perTileRow).mul(TILE),
-      left: rest.mod(perTileRow).mul(TILE * unit),
+      top: rest.div(perTileRow).mul(size),
+      left: rest.mod(perTileRow).mul(size * unit),
     };
   });
   return { unit, positions };
@@ -153,9 +203,10 @@ function rowOf(s: S, isWide: boolean, { left, inside, start }: { readonly left: 
 function transformedPlanes(s: S, form: PlanesForm): void {
   const { u } = s.buffers as { readonly u: Numbers };
   const { total, perRow, channels, planeHeight, planeWidth } = s.params;
-  const { width, padding } = form;
+  const { size, width, padding } = form;
+  const { points, source, result } = TRANSFORMS[size];
   const isGradient = form.of === "gradient of weights";
-  const [matrix, reach] = isGradient ? [transposed(RESULT), TILE] : [SOURCE, POINTS];
+  const [matrix, reach] = isGradient ? [transposed(result), size] : [source, points];
   s.if(s.thread.lt(total), () => {
     const row = s.thread.div(perRow);
     const channel = row.mod(channels);
@@ -165,15 +216,19 @@ function transformedPlanes(s: S, form: PlanesForm): void {
       const rows = Array.from({ length: reach }, (_, i) => {
         const y = shifted(top, i - padding[0]);
         const start = plane.add(y).mul(planeWidth);
-        return rowOf(s, form.isWide, { left, inside: inside.and(y.lt(planeHeight)), start }, padding[1], reach + TILE * (unit - 1));
+        return rowOf(s, form.isWide, { left, inside: inside.and(y.lt(planeHeight)), start }, padding[1], reach + size * (unit - 1));
       });
-      return Array.from({ length: unit }, (_, k) => sandwiched(matrix, rows.map((values) => values.slice(TILE * k, TILE * k + reach)))); // prettier-ignore
+      return Array.from({ length: unit }, (_, k) => sandwiched(matrix, rows.map((values) => values.slice(size * k, size * k + reach)))); // prettier-ignore
     });
-    for (let i = 0; i < PLANES; i++) u.storesInside(total.mul(i).add(s.thread).mul(width), tiles.map((tile) => tile[i]!)); // prettier-ignore
+    for (let i = 0; i < points ** 2; i++) u.storesInside(total.mul(i).add(s.thread).mul(width), tiles.map((tile) => tile[i]!)); // prettier-ignore
   });
 }
 
-const nameOf = ({ element, width, isRow }: TilesForm): string[] => [`${width}`, isRow ? "in a row" : "", element === "f16" ? "halves" : ""];
+const nameOf = ({ size, element, width, isRow }: TilesForm): string[] => [
+  `${size}x${size} by ${width}`,
+  isRow ? "in a row" : "",
+  element === "f16" ? "halves" : "",
+];
 
 /** @internal As convolutionKernel has it. */
 export function planesKernel(form: PlanesForm) {
@@ -189,7 +244,7 @@ export function planesKernel(form: PlanesForm) {
   };
 }
 
-/** x [N, C, planeHeight, planeWidth]: u [16, splits, C, perRow * width], of which each split has the next tiles. Behind the last tile are zeros. */
+/** x [N, C, planeHeight, planeWidth]: u [16 or 36, splits, C, perRow * width], of which each split has the next tiles. Behind the last tile are zeros. */
 export function winogradPlanes(form: PlanesForm): Kernel {
   const { name, groups, body, ...spec } = planesKernel(form);
   return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as S));
@@ -209,14 +264,15 @@ type R = Scope<{ readonly [name: string]: ConvolutionElement }, typeof RESULT_PA
 function transformedResult(s: R, form: ResultForm): void {
   const { m, y } = s.buffers as { readonly m: Numbers; readonly y: Numbers };
   const { total, perRow, channels, planeHeight, planeWidth, splits } = s.params;
-  const { width, fits, isSplit } = form;
+  const { size, width, fits, isSplit } = form;
+  const { points, result } = TRANSFORMS[size];
   s.if(s.thread.lt(total), () => {
     const channel = s.thread.div(perRow);
     const epilogue = epilogueOf(s, form)(() => channel);
     const part = (matrix: Uint | number): Float[] => m.loadsInside(total.mul(matrix).add(s.thread).mul(width), width);
     let products: Float[][];
     if (isSplit) {
-      const sums = Array.from({ length: PLANES }, () => Array.from({ length: width }, () => s.variable(s.f32(0))));
+      const sums = Array.from({ length: points ** 2 }, () => Array.from({ length: width }, () => s.variable(s.f32(0))));
       s.for(
         0,
         splits,
@@ -227,30 +283,31 @@ function transformedResult(s: R, form: ResultForm): void {
         { unroll: false },
       );
       products = sums.map((own) => own.map(({ value }) => value));
-    } else products = Array.from({ length: PLANES }, (_, i) => part(i));
+    } else products = Array.from({ length: points ** 2 }, (_, i) => part(i));
     const { unit, positions } = positionsOf(s as unknown as S, form, s.thread.mod(perRow));
     positions.forEach(({ inside, image, top, left }, index) => {
       const tiles = Array.from({ length: unit }, (_, k) => {
         const own = products.map((values) => values[index * unit + k]!);
-        return sandwiched(RESULT, Array.from({ length: POINTS }, (_, i) => own.slice(POINTS * i, POINTS * (i + 1)))); // prettier-ignore
+        return inRows(sandwiched(result, inRows(own, points)), size);
       });
       const first = image.mul(channels).add(channel).mul(planeHeight).add(top).mul(planeWidth).add(left); // prettier-ignore
       const write = (i: number): void => {
-        const start = i === 0 ? first : first.add(planeWidth);
-        const values = tiles.flatMap((tile) => tile.slice(TILE * i, TILE * (i + 1)));
+        const start = i === 0 ? first : first.add(planeWidth.mul(i));
+        const values = tiles.flatMap((rows) => rows[i]!);
         const store = (from: number, count: number): void => {
           const at = from === 0 ? start : start.add(from);
           y.storesInside(at, epilogue(values.slice(from, from + count), at));
         };
-        if (!fits.columns) {
-          store(0, 1);
-          s.if(left.add(1).lt(planeWidth), () => store(1, 1));
-        } else for (let from = 0; from < values.length; from += 4) store(from, Math.min(4, values.length));
+        if (fits.columns) for (let from = 0; from < values.length; from += 4) store(from, Math.min(4, values.length));
+        else
+          for (let from = 0; from < values.length; from++)
+            if (from === 0) store(0, 1);
+            else s.if(left.add(from).lt(planeWidth), () => store(from, 1));
       };
       s.if(inside, () => {
-        write(0);
-        if (fits.rows) write(1);
-        else s.if(top.add(1).lt(planeHeight), () => write(1));
+        for (let i = 0; i < size; i++)
+          if (i === 0 || fits.rows) write(i);
+          else s.if(top.add(i).lt(planeHeight), () => write(i));
       });
     });
   });
@@ -275,7 +332,7 @@ export function resultKernel(form: ResultForm) {
   };
 }
 
-/** m [16, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Tiles of fours in a row are whole. */
+/** m [16 or 36, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Tiles of fours in a row are whole. */
 export function winogradResult(form: ResultForm): Kernel {
   const { name, groups, body, ...spec } = resultKernel(form);
   return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as R));

@@ -6,7 +6,7 @@ import { mergeCommonSubexpressions } from "../../../src/graph/passes/common-sube
 import { resultShape, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts";
 import { NO_EPILOGUE, type EpilogueForm } from "../../../src/shader/kernels/epilogue.ts";
 import { convolutionShader } from "../../../src/shader/kernels/select-convolution.ts";
-import { PLANES, winogradPlanes, winogradResult, type PlanesForm, type TilesNumbers } from "../../../src/shader/kernels/winograd.ts";
+import { winogradPlanes, winogradResult, type PlanesForm, type TilesNumbers } from "../../../src/shader/kernels/winograd.ts";
 import { isForWinograd, isWinograd, usualWinogradSplit, winogradPlan, winogradSplits, winogradVariants, type WinogradSplit } from "../../../src/shader/kernels/winograd-plan.ts"; // prettier-ignore
 import { winogradWeightGradient, winogradWeights } from "../../../src/shader/kernels/winograd-weights.ts";
 import { inForm } from "../../../src/shader/shader-forms.ts";
@@ -35,27 +35,29 @@ const flat = (values: readonly number[]): LaunchBuffer => ({ shape: [values.leng
 
 /** By the transforms of a split. */
 function run(c: ConvolutionSizes, a: readonly number[], b: readonly number[], split: WinogradSplit, epilogue: EpilogueForm = NO_EPILOGUE, more: Readonly<Record<string, readonly number[]>> = {}): number[] {
-  const { product, source, gradient, result, lanes } = winogradPlan(c, split);
-  const { rows, columns, terms } = product;
-  const sizes = [PLANES * product.split, rows, columns, terms] as const;
+  const { product, source, gradient, result, hasLanes } = winogradPlan(c, split);
+  const { size } = split;
+  const { planes: matrices, rows, columns, terms } = product;
+  const sizes = [matrices * product.split, rows, columns, terms] as const;
   const planes = (values: readonly number[], { form, params }: { form: PlanesForm; params: TilesNumbers }): number[] =>
-    launch(winogradPlanes(form), { x: flat(values), u: { shape: [PLANES * params.total * form.width] } }, params).u!;
+    launch(winogradPlanes(form), { x: flat(values), u: { shape: [matrices * params.total * form.width] } }, params).u!;
   const ends = Object.fromEntries(Object.entries(more).map(([name, values]) => [name, flat(values)]));
   const end = { element: c.element, isSplit: product.split > 1, ...epilogue };
   const y = { shape: resultShape(c) };
   if (gradient !== null) {
     const m = flat(multiplied(planes(b, gradient), planes(a, source), sizes, false));
-    return launch(winogradWeightGradient({ ...end, lanes }), { m, ...ends, y }, { kernels: rows * columns, splits: product.split }).y!;
+    return launch(winogradWeightGradient({ ...end, size, hasLanes }), { m, ...ends, y }, { kernels: rows * columns, splits: product.split }).y!;
   }
-  const weights = winogradWeights({ element: c.element, isRotated: c.kind === "inputGradient" });
-  const v = launch(weights, { w: flat(b), v: { shape: [PLANES * rows * terms * product.split] } }, { filters: c.filters, channels: c.channels }).v!;
+  const weights = winogradWeights({ size, element: c.element, isRotated: c.kind === "inputGradient" });
+  const v = launch(weights, { w: flat(b), v: { shape: [matrices * rows * terms * product.split] } }, { filters: c.filters, channels: c.channels }).v!;
   const m = flat(multiplied(v, planes(a, source), sizes, true));
   return launch(winogradResult({ ...end, ...result!.form }), { m, ...ends, y }, { ...result!.params, splits: product.split }).y!;
 } // prettier-ignore
 
 const three: Shape = { ...plain, images: 2, channels: 3, filters: 5, input: [5, 6], kernel: [3, 3], padding: [1, 1] };
-const small: WinogradSplit = { tile: "smallInTwo", split: 1, width: 1 };
+const small: WinogradSplit = { size: 2, tile: "smallInTwo", split: 1, width: 1 };
 const four: WinogradSplit = { ...small, width: 4 };
+const large: WinogradSplit = { ...small, size: 4 };
 const sized = (kind: ConvolutionSizes["kind"], shape: Shape): ConvolutionSizes => ({ kind, ...shape, output: outputOf(shape) });
 
 const SHAPES: readonly (readonly [name: string, shape: Shape, split: WinogradSplit])[] = [
@@ -67,9 +69,13 @@ const SHAPES: readonly (readonly [name: string, shape: Shape, split: WinogradSpl
   ["four tiles in a row", { ...three, channels: 2, filters: 2, input: [3, 8] }, four],
   ["eight tiles in a row, no padding", { ...three, channels: 2, filters: 4, images: 1, input: [4, 18], padding: [0, 0] }, four],
   ["eight tiles in a row, padded by 2", { ...three, channels: 2, filters: 1, images: 1, input: [3, 14], padding: [1, 2] }, four],
-  ["40 channels", { ...three, channels: 40, filters: 36, images: 1, input: [2, 3] }, { tile: "medium", split: 2, width: 1 }],
+  ["40 channels", { ...three, channels: 40, filters: 36, images: 1, input: [2, 3] }, { size: 2, tile: "medium", split: 2, width: 1 }],
   ["one channel", { ...three, channels: 1, filters: 1, images: 3, input: [2, 2] }, small],
   ["halves", { ...three, element: "f16" }, small],
+  ["tiles of 4 x 4, odd", { ...three, input: [7, 9] }, large],
+  ["tiles of 4 x 4 that fit", { ...three, channels: 4, filters: 4, input: [8, 8] }, { ...large, split: 2 }],
+  ["four tiles of 4 x 4 in two rows", { ...three, channels: 2, filters: 2, input: [8, 8] }, { ...large, width: 4 }],
+  ["four tiles of 4 x 4 in a row", { ...three, channels: 2, filters: 2, images: 1, input: [5, 16] }, { ...large, width: 4 }],
   ["halves in rows", { ...three, element: "f16", filters: 2, input: [4, 8] }, four],
 ]; // prettier-ignore
 
@@ -81,12 +87,13 @@ describe.each(KINDS.map((kind, first) => ({ kind, first })))("$kind", ({ kind, f
   });
 });
 
-it("adds parts of weight gradients by 16 threads and by one", () => {
+it("adds parts of weight gradients by a thread for each matrix and by one for all", () => {
   const c = sized("weightGradient", { ...three, images: 5, input: [8, 9] });
   const { a, b, y } = reference(c, 7);
   const plans = [1, 2, 5].map((split) => winogradPlan(c, { ...small, split }).product.split);
   expect(plans).toEqual([1, 2, 4]);
   for (const split of [1, 2, 5]) expectClose(run(c, a, b, { ...small, split }), y, "f32", 360);
+  expectClose(run(c, a, b, { ...large, split: 2 }), y, "f32", 2000);
 });
 
 describe("ends", () => {
@@ -161,11 +168,11 @@ describe("the plan", () => {
         const usual = usualWinogradSplit(c)!;
         expect(winogradSplits(c)).toContainEqual(usual);
         const { product } = winogradPlan(c, usual);
-        const groups = PLANES * product.split * Math.ceil(product.rows / product.tile.bm) * Math.ceil(product.columns / product.tile.bn);
+        const groups = product.planes * product.split * Math.ceil(product.rows / product.tile.bm) * Math.ceil(product.columns / product.tile.bn);
         expect(groups).toBeGreaterThanOrEqual(200);
         for (const split of winogradVariants(c).values()) {
           const { product: p, source } = winogradPlan(c, split);
-          expect(Math.max(source.params.total * source.form.width, p.split * p.rows * p.columns) * PLANES).toBeLessThanOrEqual(2 ** 27);
+          expect(Math.max(source.params.total * source.form.width, p.split * p.rows * p.columns) * p.planes).toBeLessThanOrEqual(2 ** 27);
         }
       } // prettier-ignore
   });
@@ -227,7 +234,7 @@ eachDevice("operations", (name) => {
     process.env.DXTENSOR_SHADERS = "off";
     const wanted = read(dx.compile(fn)(...leaves));
     process.env.DXTENSOR_SHADERS = "only-measured";
-    for (const variant of isFast ? ["winograd smallInTwo / 1", "winograd medium / 1"] : ["winograd medium / 1"]) {
+    for (const variant of isFast ? ["winograd smallInTwo / 1", "winograd medium / 1", "winograd of 4 smallInTwo / 1"] : ["winograd medium / 1"]) {
       dx.closeDevice(device);
       const own = leaves.map((t, i) => of(t.shape, i + 1)) as unknown as [dx.Tensor, dx.Tensor, dx.Tensor];
       const step = dx.compile(fn, { fuse: "always" });
