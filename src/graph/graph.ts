@@ -98,14 +98,22 @@ export type EpilogueOp =
   /** 0 where x is at most 0, or where it is not above 0. */
   | { readonly kind: "reluGradient"; readonly x: Expr; readonly zero: "unless at most 0" | "where above 0" };
 
+/**
+ * What a shader can do with its first input x when it reads it. rms: divide each row by the root of its mean square plus epsilon; activated: take its activation.
+ * Each multiplies the result by a second tensor, a gain for each column or a factor for each element, or by nothing.
+ */
+export type Prologue = { readonly kind: "rms"; readonly epsilon: number } | { readonly kind: "activated"; readonly activation: Activation };
+
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";
 
-/** How SHADERs with the same first input share a launch. */
+/** How SHADERs with the same first inputs share a launch. */
 export interface Joins {
   /** Equal for those that may. */
   readonly key: string;
-  /** The launch of them all: of their inputs, of which the first one is there once, then of their outputs. Null: they are too many. */
+  /** Inputs that all have, the first ones. Default: 1. */
+  readonly shared?: number;
+  /** The launch of them all: of their inputs, of which the shared ones are there once, then of their outputs. Null: they are too many. */
   readonly launch: (nodes: readonly GraphNode[]) => ShaderCall | null;
 }
 
@@ -143,7 +151,13 @@ export interface GraphNode {
   /** Of a SHADER whose epilogue can have an activation: its launch then; null: it has no code of this one. */
   readonly withActivation?: (activation: Activation) => ShaderCall | null;
   /** Of a SHADER whose epilogue can have another node: itself with it, which has the other's result; null: it has no code of this one. */
-  readonly withEpilogue?: (op: EpilogueOp) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue"> | null;
+  readonly withEpilogue?: (
+    op: EpilogueOp,
+  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue"> | null;
+  /** Of a SHADER that can compute its first input itself, from x and what that is multiplied by: itself so; null: it cannot here. */
+  readonly withPrologue?: (prologue: Prologue, x: Expr, factor: Expr | null) => Pick<GraphNode, "shader" | "inputs" | "joins"> | null;
+  /** Of a SHADER of one result: what those that read it may do instead, with its inputs. */
+  readonly asPrologue?: Prologue;
   /** Of a SHADER that can share a launch with others. */
   readonly joins?: Joins;
   /** Of a SHADER that is a matrix product. */

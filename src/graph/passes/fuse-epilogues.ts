@@ -83,7 +83,8 @@ function nodeWithEpilogue(
     if (host.outputs[0]!.value !== x.value || !isWhole(result) || !sameSizes(x, result) || result.dtype !== x.dtype) continue;
     const made = host.withEpilogue(op);
     if (made === null) continue;
-    const { withEpilogue: _, withActivation: __, ...rest } = host;
+    // With an epilogue it shares no launch.
+    const { withEpilogue: _, withActivation: __, withPrologue: ___, joins: ____, ...rest } = host;
     return { node: { ...rest, ...made, outputs: [result], origin: `${host.origin} + ${node.origin}` }, at };
   }
   return null;

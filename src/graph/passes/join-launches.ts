@@ -1,4 +1,4 @@
-/** Makes one launch of shaders that read the same tensor, where they can share one: products of x with several weights. */
+/** Makes one launch of shaders that read the same tensors first, where they can share one: products of x with several weights. */
 import { withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 export function joinLaunches(graph: Graph): Graph {
@@ -9,9 +9,10 @@ export function joinLaunches(graph: Graph): Graph {
   const open = new Map<string, number[]>();
   const launches = new Map<number, readonly number[]>();
   graph.nodes.forEach((node, i) => {
-    const [x, ...others] = node.inputs as readonly Expr[];
-    if (node.joins === undefined || x === undefined || node.after !== undefined) return;
-    const key = `${x.value.id}+${x.byteOffset} ${x.dtype} ${x.sizes.join()} ${node.joins.key}`;
+    if (node.joins === undefined || node.inputs.length === 0 || node.after !== undefined) return;
+    const shared = node.joins.shared ?? 1;
+    const [first, others] = [node.inputs.slice(0, shared), node.inputs.slice(shared)] as [Expr[], Expr[]];
+    const key = [...first.map((x) => `${x.value.id}+${x.byteOffset} ${x.dtype} ${x.sizes.join()}`), node.joins.key].join(" ");
     const list = open.get(key);
     if (list !== undefined && canJoin(graph, list, i, others, madeAt)) list.push(i);
     else open.set(key, [i]);
@@ -34,13 +35,13 @@ function canJoin(graph: Graph, list: readonly number[], i: number, inputs: reado
 
 function joined(nodes: readonly GraphNode[]): GraphNode {
   const [first, ...rest] = nodes as readonly [GraphNode, ...GraphNode[]];
-  const { joins, withActivation: _, withEpilogue: __, flops: ___, ...kept } = first;
+  const { joins, withActivation: _, withEpilogue: __, withPrologue: ___, flops: ____, ...kept } = first;
   const flops = nodes.flatMap((node) => node.flops ?? []);
   return {
     ...kept,
     ...(flops.length === 0 ? {} : { flops: flops.reduce((a, b) => a + b) }),
     shader: joins!.launch(nodes)!,
-    inputs: [...first.inputs, ...rest.flatMap(({ inputs }) => inputs.slice(1))],
+    inputs: [...first.inputs, ...rest.flatMap(({ inputs }) => inputs.slice(joins!.shared ?? 1))],
     outputs: nodes.flatMap(({ outputs }) => outputs),
     origin: [...new Set(nodes.map(({ origin }) => origin))].join(" + "),
   };

@@ -7,6 +7,7 @@ import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
 import { fuseEpilogues } from "./fuse-epilogues.ts";
+import { fusePrologues } from "./fuse-prologues.ts";
 import { joinLaunches } from "./join-launches.ts";
 import { recomputeSegments } from "./recompute.ts";
 import { verifyGraph } from "../invariants.ts";
@@ -23,6 +24,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   if (!asOne) stages.push(["constants", foldConstants]);
   stages.push(["epilogues", fuseEpilogues]);
   stages.push(["activations", (g) => fuseActivations(g, asOne && capabilities.fusesGraphs)]);
+  stages.push(["prologues", fusePrologues]);
   stages.push(["launches", joinLaunches]);
   stages.push(["recomputation", recomputeSegments]);
   const verify = isSwitchedOn("DXTENSOR_VERIFY");

@@ -5,6 +5,9 @@
  * A code becomes a number without a shift or a conversion: its bits, where they are in the word, are the lowest ones of the float 2^23 + code 2^at, of which
  * 2^23 + middle 2^at is taken. x is scaled by 2^-at instead, once for all rows; both are exact.
  */
+import type { Activation } from "../../graph/graph.ts";
+import { keyOf } from "../../graph/key.ts";
+import { activationCode } from "../operations/activations.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
@@ -26,7 +29,19 @@ export interface PackedProductForm {
   readonly hasBias: boolean;
   /** Rows of x that a group computes. */
   readonly count: number;
+  /** What x is made of. Default: it is read as it is. */
+  readonly prologue?: PackedPrologue | null;
+  /** Whether a tensor of y's shape is added. Default: none. Of launches with one weight. */
+  readonly hasAddend?: boolean;
 }
+
+/**
+ * What a group does with x when it reads it. rms: it divides each row by the root of its mean square plus epsilon, and multiplies it by `gain` [K], or by nothing.
+ * activated: it takes the activation of x, and multiplies it by `factor` [M, K], or by nothing.
+ */
+export type PackedPrologue =
+  | { readonly kind: "rms"; readonly epsilon: number; readonly hasGain: boolean }
+  | { readonly kind: "activated"; readonly activation: Activation; readonly hasFactor: boolean };
 
 /** How a group works. */
 export interface PackedProductTile {
@@ -90,26 +105,59 @@ export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): bool
 export const holdsRows = (form: PackedProductForm, tile: PackedProductTile): boolean =>
   texelsAtOnce(form, tile) === form.width / codesAtOnce(form.bits);
 
+/** Threads that add what each thread has of the sum of squares of a row. */
+const ADDERS = 16;
+/** Words of shared memory for these sums. */
+const MAX_SQUARES = 1024;
+/** Rows of x that a group makes at most: each has code of its own. */
+const MAX_MADE = 4;
+
+/** Whether a group can make x when it reads it: all of it at once, and once. @package */
+export function fitsPrologue(form: PackedProductForm, tile: PackedProductTile): boolean {
+  if (form.prologue == null) return true;
+  const hasMemory = form.prologue.kind !== "rms" || (tile.threads % ADDERS === 0 && form.count * (tile.threads + ADDERS) <= MAX_SQUARES);
+  return hasMemory && form.count <= MAX_MADE && !readsX(tile) && holdsRows(form, tile);
+}
+
+/** The tensor that a prologue reads besides x. */
+function prologueBuffer(prologue: PackedPrologue | null | undefined): "gain" | "factor" | null {
+  if (prologue == null) return null;
+  if (prologue.kind === "rms") return prologue.hasGain ? "gain" : null;
+  return prologue.hasFactor ? "factor" : null;
+}
+
+/** Inputs that all weights of a launch share: x, and what a prologue reads. @package */
+export const sharedInputs = ({ prologue }: PackedProductForm): number => (prologueBuffer(prologue) === null ? 1 : 2);
+
 /** Buffers of a launch for so many weights. */
-export const packedBuffers = ({ hasMinima, hasBias }: Pick<PackedProductForm, "hasMinima" | "hasBias">, weights: number): number =>
-  1 + weights * (3 + Number(hasMinima) + Number(hasBias));
+export const packedBuffers = (form: PackedProductForm, weights: number): number =>
+  sharedInputs(form) + weights * (3 + Number(form.hasMinima) + Number(form.hasBias)) + Number(form.hasAddend === true);
+
+function prologueName(prologue: PackedPrologue | null | undefined): string {
+  if (prologue == null) return "";
+  if (prologue.kind === "rms") return ` rms ${prologue.epsilon}${prologue.hasGain ? " gain" : ""}`;
+  return ` of ${keyOf([prologue.activation.operator, prologue.activation.attributes])}${prologue.hasFactor ? " factor" : ""}`;
+}
 
 /** The name of a buffer of one of the weights. */
 const nameOf = (name: string, weight: number): string => (weight === 0 ? name : `${name}${weight}`);
 
 /**
  * x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. Several weights, which may differ in N: their groups follow each other,
- * and so do their buffers, codes1, scales1 and so on.
+ * and so do their buffers, codes1, scales1 and so on. gain, factor: as the prologue has them; addend: [M, N].
  */
 export function packedProduct(form: PackedProductForm, tile: PackedProductTile, weights = 1): Kernel {
-  const { bits, isSigned, width, block, scales, hasMinima, hasBias, count } = form;
+  const { bits, isSigned, width, block, scales, hasMinima, hasBias, count, prologue, hasAddend = false } = form;
   const { threads, lanes, rows } = tile;
-  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}${weights === 1 ? "" : ` of ${weights}`}`; // prettier-ignore
+  const ofPrologue = prologueBuffer(prologue);
+  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""}${hasAddend ? " addend" : ""}${prologueName(prologue)} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}${weights === 1 ? "" : ` of ${weights}`}`; // prettier-ignore
   const all = Array.from({ length: weights }, (_, w) => w);
   const ofOne: Buffers = { codes: "u32", scales, ...(hasMinima ? { minima: scales } : {}), ...(hasBias ? { bias: "f32" } : {}) };
   const inputs: Buffers = {
     x: "f32",
+    ...(ofPrologue === null ? {} : { [ofPrologue]: "f32" as const }),
     ...Object.fromEntries(all.flatMap((w) => Object.entries(ofOne).map(([name, element]) => [nameOf(name, w), element]))),
+    ...(hasAddend ? { addend: "f32" as const } : {}),
   };
   const outputs: Buffers = Object.fromEntries(all.map((w) => [nameOf("y", w), "f32" as const]));
   const groups = ({ shapes }: LaunchFacts): number =>
@@ -150,21 +198,29 @@ interface PartOfLaunch {
 const sumsAtOnceOf = ({ count }: PackedProductForm, { threads, lanes, rows }: PackedProductTile): number =>
   Math.max(1, Math.min(count * rows, Math.floor(MAX_SHARED / ((threads / lanes) * (lanes + 4)))));
 
-/** Words of shared memory. */
-function sharedWords(form: PackedProductForm, tile: PackedProductTile): number {
+/** Words of shared memory for x and later the sums. */
+function sumWords(form: PackedProductForm, tile: PackedProductTile): number {
   const { threads, lanes } = tile;
   const ofX = readsX(tile) ? 0 : texelsAtOnce(form, tile) * (codesAtOnce(form.bits) + 4) * form.count;
   return Math.max(ofX, sumsAtOnceOf(form, tile) * (threads / lanes) * (lanes + 4));
+}
+
+/** Words of shared memory. Behind those of x are the sums of squares: of each row what each thread has, then what ADDERS threads have. */
+function sharedWords(form: PackedProductForm, tile: PackedProductTile): number {
+  return sumWords(form, tile) + (form.prologue?.kind === "rms" ? form.count * (tile.threads + ADDERS) : 0);
 }
 
 type S = Scope<Buffers, Record<string, never>>;
 
 /** What the kernel does. @package */
 export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTile, of?: PartOfLaunch): void {
-  const { bits, isSigned, width, block, count } = form;
+  const { bits, isSigned, width, block, count, prologue = null } = form;
   const { threads, lanes, rows, way = "shared" } = tile;
+  const [isNormed, curve] = [prologue?.kind === "rms", prologue?.kind === "activated" ? activationCode(prologue.activation)! : null];
+  const squaresAt = sumWords(form, tile);
   const buffers = s.buffers as unknown as Record<string, BufferElements<"f32">>;
   const { x } = buffers;
+  const { gain, factor, addend } = buffers;
   const [scales, minima, bias, y] = ["scales", "minima", "bias", "y"].map((name) => buffers[nameOf(name, of?.weight ?? 0)]);
   const codes = s.buffers[nameOf("codes", of?.weight ?? 0)] as unknown as BufferElements<"u32">;
   const group = of?.group ?? s.group;
@@ -199,9 +255,23 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
         if (isLast) bounds.push(from.mul(once / 4).add(item).lt(width / 4)); // prettier-ignore
         const inside = bounds.length === 0 ? null : bounds.reduce((a, b) => a.and(b));
         const index = at.add(item.mul(4));
-        return { item, inside, values: x!.loadsInside(inside === null ? index : inside.select(index, 0), 4) };
+        const read = (from: BufferElements<"f32">, first: Uint): Float[] =>
+          from.loadsInside(inside === null ? first : inside.select(first, 0), 4);
+        const ofX = read(x!, index);
+        const factors = factor !== undefined ? read(factor, index) : gain !== undefined ? read(gain, item.mul(4)) : null;
+        return { item, inside, ofX, factors };
       });
-      for (const { item, inside, values } of found) {
+      let squares: Float | null = null;
+      for (const { item, inside, ofX, factors } of found) {
+        if (isNormed)
+          for (const v of ofX) {
+            const own = inside === null ? v : inside.select(v, 0);
+            squares = squares === null ? own.mul(own) : own.fma(own, squares);
+          }
+        const values = ofX.map((v, q) => {
+          const made = curve === null ? v : curve(v, s);
+          return factors === null ? made : made.mul(factors[q]!);
+        });
         // Positions repeat after a word, which has one or two fours of codes.
         const scaled = values.map((v, q) => {
           const [even, odd] = [0, 4].map((first) => 2 ** -POSITIONS[bits][(first + q) % perWord]!.at) as [number, number];
@@ -211,6 +281,7 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
         if (inside === null) put();
         else s.if(inside, put);
       }
+      if (squares !== null) shared.storesInside(s.local.add(squaresAt + c * threads), [squares]);
     }
   };
 
@@ -376,6 +447,21 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
       { step: part, unroll: false },
     );
 
+  const addedAt = squaresAt + count * threads;
+  if (isNormed)
+    s.if(s.local.lt(ADDERS), () => {
+      for (let c = 0; c < count; c++) {
+        const own = Array.from({ length: threads / ADDERS }, (_, k) => shared.loadsInside(s.local.add(squaresAt + c * threads + k * ADDERS), 1)[0]!); // prettier-ignore
+        shared.storesInside(s.local.add(addedAt + c * ADDERS), [own.reduce((a, b) => a.add(b))]);
+      }
+    });
+  /** By which the sums of row c of x are multiplied. The barriers before the sums are read are behind these squares too. */
+  const scaleOf = (c: Uint): Float | null => {
+    if (prologue?.kind !== "rms") return null;
+    const four = Array.from({ length: ADDERS / 4 }, (_, k) => shared.loadsInside(c.mul(ADDERS).add(addedAt + 4 * k), 4)).flat();
+    return four.reduce((a, b) => a.add(b)).div(width).add(prologue.epsilon).rsqrt(); // prettier-ignore
+  };
+
   // The parts of a row are summed in an order that does not depend on timing.
   const all = sums.flatMap((row, i) => row.map((sum, c) => ({ i, c, sum })));
   for (let first = 0; first < all.length; first += sumsAtOnce) {
@@ -399,7 +485,11 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
             a.map((v, k) => v.add(b[k]!)),
           );
           const total = four[0]!.add(four[1]!).add(four[2]!.add(four[3]!));
-          y!.storesInside(from.mul(n).add(to), [bias === undefined ? total : total.add(bias.loadsInside(to, 1)[0]!)]);
+          const scale = scaleOf(ofX);
+          const product = scale === null ? total : total.mul(scale);
+          const sum = bias === undefined ? product : product.add(bias.loadsInside(to, 1)[0]!);
+          const at = from.mul(n).add(to);
+          y!.storesInside(at, [addend === undefined ? sum : sum.add(addend.loadsInside(at, 1)[0]!)]);
         },
       );
     }

@@ -2,19 +2,22 @@
 import { packedBytes, type DType } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import type { Expr, Joins } from "../../graph/graph.ts";
+import { isWhole, type EpilogueOp, type Expr, type GraphNode, type Joins, type Prologue, type ShaderCall } from "../../graph/graph.ts";
 import { keyOf } from "../../graph/key.ts";
 import { choosesShader } from "../choice.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../dxbc/emit.ts";
+import { activationCode } from "../operations/activations.ts";
 import { variantOf } from "../shader-forms.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import {
   codesAtOnce,
+  fitsPrologue,
   fitsTile,
   holdsRows,
   packedBuffers,
   packedProduct,
   rowsOfGroup,
+  sharedInputs,
   takesPacked,
   type PackedProductForm,
   type PackedProductTile,
@@ -44,20 +47,22 @@ function wordsOf(g: GraphBuilder, codes: Expr, sizes: readonly number[]): Expr {
   return g.reinterpret(g.align(g.packed(codes)), { dtype: "uint32", sizes });
 }
 
+/** By the names of the kernel's buffers, in its order. */
+type Inputs = { readonly [name: string]: Expr };
+
 function launch(
   g: GraphBuilder,
   kernel: Kernel,
-  inputs: { readonly [name: string]: Expr },
+  inputs: Inputs,
   y: { readonly dtype: DType; readonly sizes: readonly number[] },
-  joins?: Joins,
+  more: Pick<GraphNode, "joins" | "withEpilogue" | "withPrologue"> = {},
 ): Expr {
-  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: y.sizes };
-  return g.shader(
-    callOf(g.capabilities, kernel, { shapes, params: {} }),
-    Object.values(inputs),
-    [y],
-    joins === undefined ? {} : { joins },
-  )[0]!;
+  return g.shader(callFor(g, kernel, inputs, y.sizes), Object.values(inputs), [y], more)[0]!;
+}
+
+function callFor(g: GraphBuilder, kernel: Kernel, inputs: Inputs, y: readonly number[]): ShaderCall {
+  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y };
+  return callOf(g.capabilities, kernel, { shapes, params: {} });
 }
 
 /** Scales and minima of one dtype that a shader reads; null: others. */
@@ -118,16 +123,67 @@ const MAX_WEIGHTS = 4;
 function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: PackedProductTile | null): Joins {
   return {
     key: keyOf(["packed product", form, tile]),
+    shared: sharedInputs(form),
     launch: (nodes) => {
       const max = capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS;
       if (nodes.length > MAX_WEIGHTS || packedBuffers(form, nodes.length) > max) return null;
       const results = nodes.map(({ outputs }) => outputs[0]!.sizes);
       const rows = results.reduce((sum, sizes) => sum + sizes[1]!, 0);
-      const kernel = packedProduct(form, tile ?? packedTile(form, rows), nodes.length);
+      const chosen = tile ?? packedTile(form, rows);
+      if (!fitsPrologue(form, chosen)) return null;
+      const kernel = packedProduct(form, chosen, nodes.length);
       const shapes = Object.fromEntries(results.map((sizes, i) => [i === 0 ? "y" : `y${i}`, sizes]));
       return callOf(capabilities, kernel, { shapes, params: {} });
     },
   };
+}
+
+/** A product of packed weights, with what it takes of the nodes around it: a sum with a tensor behind it, what x is made of before it. */
+class PackedLaunch {
+  readonly #g: GraphBuilder;
+  readonly #n: number;
+
+  constructor(g: GraphBuilder, n: number) {
+    this.#g = g;
+    this.#n = n;
+  }
+
+  call(form: PackedProductForm, inputs: Inputs): ShaderCall {
+    const [m, n] = [inputs["x"]!.sizes[0]!, this.#n];
+    return callFor(this.#g, packedProduct(form, packedTile(form, n)), inputs, [m, n]);
+  }
+
+  /** What the node can still take. */
+  takes(form: PackedProductForm, inputs: Inputs): Pick<GraphNode, "withEpilogue" | "withPrologue"> {
+    const withPrologue = (prologue: Prologue, x: Expr, factor: Expr | null): ReturnType<NonNullable<GraphNode["withPrologue"]>> =>
+      this.#withPrologue(form, inputs, prologue, x, factor);
+    if (form.hasAddend === true) return { withPrologue };
+    const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
+      if (op.kind !== "add" || op.addend.dtype !== "float32" || !isWhole(op.addend)) return null;
+      if (sizeOf(op.addend.sizes) !== inputs["x"]!.sizes[0]! * this.#n) return null;
+      const [next, all] = [
+        { ...form, hasAddend: true },
+        { ...inputs, addend: op.addend },
+      ];
+      return { shader: this.call(next, all), inputs: Object.values(all), ...this.takes(next, all) };
+    };
+    return { withEpilogue, withPrologue };
+  }
+
+  #withPrologue(form: PackedProductForm, inputs: Inputs, prologue: Prologue, x: Expr, factor: Expr | null): ReturnType<NonNullable<GraphNode["withPrologue"]>> {
+    const isRms = prologue.kind === "rms";
+    if (!isRms && activationCode(prologue.activation) === null) return null;
+    const next: PackedProductForm = { ...form, prologue: isRms ? { ...prologue, hasGain: factor !== null } : { ...prologue, hasFactor: factor !== null } };
+    const tile = packedTile(next, this.#n);
+    const size = isRms ? form.width : sizeOf(x.sizes);
+    if (!fitsPrologue(next, tile) || x.dtype !== "float32" || (factor !== null && (factor.dtype !== "float32" || sizeOf(factor.sizes) !== size))) return null;
+    const { x: _, ...rest } = inputs;
+    const all: Inputs = { x, ...(factor === null ? {} : { [isRms ? "gain" : "factor"]: factor }), ...rest };
+    const shader = this.call(next, all);
+    // What a sum has been added to shares no launch.
+    const joins = form.hasAddend === true ? {} : { joins: joinsOf(this.#g, next, fixedTile(next)) };
+    return { shader, inputs: Object.values(all), ...joins };
+  } // prettier-ignore
 }
 
 const wide = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "float32" ? x : g.cast(x, { output: { dtype: "float32" } }));
@@ -160,8 +216,11 @@ export function packedProductShader(g: GraphBuilder, x: Expr, weight: PackedExpr
     ...(minima === null ? {} : { minima }),
     ...(bias === null ? {} : { bias: wide(g, bias) }),
   };
-  const tile = packedTile(form, n);
-  const made = launch(g, packedProduct(form, tile), inputs, y, joinsOf(g, form, fixedTile(form)));
+  // The prologue and the epilogue read the inputs as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, g.align(g.packed(tensor))]));
+  const of = new PackedLaunch(g, n);
+  const more = { joins: joinsOf(g, form, fixedTile(form)), ...of.takes(form, own) };
+  const made = g.shader(of.call(form, own), Object.values(own), [y], more)[0]!;
   return x.dtype === "float32" ? made : (castShader(g, made, x.dtype) ?? g.cast(made, { output: { dtype: x.dtype } }));
 }
 

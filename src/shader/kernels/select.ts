@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, isWhole, type AsGemm } from "../../graph/graph.ts";
+import { Expr, isWhole, type AsGemm, type Prologue } from "../../graph/graph.ts";
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { variantOf } from "../shader-forms.ts";
@@ -55,25 +55,33 @@ interface Launch {
   readonly inputs: Inputs;
   readonly output: Output;
   readonly params?: Params;
+  readonly asPrologue?: Prologue;
 }
 
 interface Output extends Sized {
   readonly name: string;
 }
 
-function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: readonly Output[], params: Params, fills = false): Expr[] {
+function launchAll(
+  g: GraphBuilder,
+  kernel: Kernel,
+  inputs: Inputs,
+  outputs: readonly Output[],
+  params: Params,
+  { fills = false, ...more }: { readonly fills?: boolean; readonly asPrologue?: Prologue } = {},
+): Expr[] {
   const shapes = Object.fromEntries([
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
     ...outputs.map(({ name, sizes }) => [name, sizes] as const),
   ]);
   const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall(g.capabilities, { dtype, shape: sizes })) : [];
-  return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs);
+  return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs, more);
 }
 
 type GemmOutput = Output & { readonly dtype: "float32" };
 
-const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
-  launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
+const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params, ...more }: Launch): Expr =>
+  launchAll(g, kernel, inputs, [output], params ?? {}, more)[0]!;
 
 const takesActivation = ({ value: { producer } }: Expr): boolean =>
   producer !== null && (hostOf(producer.operator) !== null || producer.withActivation !== undefined);
@@ -94,6 +102,7 @@ export function swigluShader(g: GraphBuilder, x: Expr, gate: Expr): Expr | null 
   return launch(g, elementwise.swiglu(e), {
     inputs: { a: gate, b: x },
     output: { name: "y", dtype: x.dtype, sizes: x.sizes },
+    asPrologue: { kind: "activated", activation: { operator: "ACTIVATION_SWISH", attributes: { sigmoidInputScale: 1 } } },
   });
 }
 
@@ -148,9 +157,16 @@ export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
 }
 
 /** Of rows: x is [rows, columns]. */
-function ofRows(g: GraphBuilder, kernel: Kernel, x: Expr, more: { readonly [name: string]: Expr } = {}, eps = 0): Expr {
+function ofRows(
+  g: GraphBuilder,
+  kernel: Kernel,
+  x: Expr,
+  more: { readonly [name: string]: Expr } = {},
+  eps = 0,
+  of: { readonly asPrologue?: Prologue } = {},
+): Expr {
   const output = { name: "y", dtype: x.dtype, sizes: x.sizes };
-  return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps, ignored: 0 } });
+  return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps, ignored: 0 }, ...of });
 }
 
 /** softmax or logSoftmax along the last axis. */
@@ -174,9 +190,10 @@ export function rmsNormShader(g: GraphBuilder, x: Expr, weight: Expr | null, eps
   const columns = x.sizes[1]!;
   const e = chosen(g, "rmsNorm", weight === null ? [x] : [x, weight], columns);
   if (e === null) return null;
+  const of = { asPrologue: { kind: "rms", epsilon } } as const;
   return weight === null
-    ? ofRows(g, rows.rmsNormPlain(e, columns), x, {}, epsilon)
-    : ofRows(g, rows.rmsNorm(e, columns), x, { weight }, epsilon);
+    ? ofRows(g, rows.rmsNormPlain(e, columns), x, {}, epsilon, of)
+    : ofRows(g, rows.rmsNorm(e, columns), x, { weight }, epsilon, of);
 }
 
 /** Gradients of a normalisation of x [rows, columns]: that of x and, in float32, those of weight and layerNorm's bias, [blocks, columns], to be summed. */
@@ -378,7 +395,7 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, indices: Expr, coun
   const output = { name: "dweight", dtype: values.dtype, sizes: [count, columns] };
   if (values.dtype !== "float32" || indices.dtype !== "int32" || chosen(g, "sumRows", [values, output], columns) === null) return null;
   const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(indices, [rows]) };
-  return launchAll(g, embeddingBackward(), inputs, [output], {}, true)[0]!;
+  return launchAll(g, embeddingBackward(), inputs, [output], {}, { fills: true })[0]!;
 }
 
 /** So many times larger than what is written a tensor has to be: else SCATTER costs about the same. */
@@ -443,7 +460,7 @@ export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Exp
   const sizes = [n, width];
   const y = { name: "y", dtype: "uint32", sizes } as const;
   if (element !== undefined) {
-    const found = launchAll(g, foldRows(element, fold, width), { values: rows, indices }, [y], {}, true)[0]!;
+    const found = launchAll(g, foldRows(element, fold, width), { values: rows, indices }, [y], {}, { fills: true })[0]!;
     const made = fold === "sum" ? found : launch(g, foldedRows(element, fold), { inputs: { keys: found }, output: y });
     return g.reinterpret(made, { dtype });
   }
@@ -451,7 +468,7 @@ export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Exp
   const words = { ...y, sizes: [n, width, 2] };
   const values = g.reinterpret(g.packed(rows), { dtype: "uint32", sizes: [k, width, 2] });
   const part = (which: Extreme, name: "sum" | "high" | "low", more: Inputs, output: typeof y | typeof words): Expr =>
-    launchAll(g, foldLongRows(isSigned, which, name, width), { values, indices, ...more }, [output], {}, true)[0]!;
+    launchAll(g, foldLongRows(isSigned, which, name, width), { values, indices, ...more }, [output], {}, { fills: true })[0]!;
   if (fold === "sum") return g.reinterpret(part("max", "sum", {}, words), { dtype, sizes });
   const high = part(fold, "high", {}, y);
   const low = part(fold, "low", { high }, y);

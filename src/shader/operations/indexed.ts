@@ -1,4 +1,4 @@
-/** Operators whose elements come from other indices, or from none: constants, sequences, slices, one-hot rows. */
+/** Operators whose elements come from other indices, or from none: constants, sequences, slices, joined tensors, one-hot rows. */
 import type { OperatorName } from "../../dml/operators.generated.ts";
 import type { Scalar } from "../../graph/emitter.ts";
 import type { Int, Uint } from "../numbers.ts";
@@ -37,6 +37,35 @@ function windowOf({ attributes }: Attributes): { readonly first: readonly number
   return { first: offsets.map((at, i) => (steps[i]! < 0 ? at + sizes[i]! - 1 : at)), steps };
 }
 
+/** Tensors of a JOIN: each element loads one of each. */
+const MAX_JOINED = 4;
+/** Elements of its result: larger ones are copied by an operator at the memory's speed. */
+const MAX_JOINED_ELEMENTS = 2 ** 16;
+
+/** The element of the tensor that has it: the ones before and behind it are read at their nearest element, and not taken. */
+function joined(s: Constants, { index, load }: Indexed, { attributes, inputs, outputs }: Attributes): ReturnType<Indexed["load"]> {
+  const axis = Number(attributes["axis"]);
+  const coordinates = coordinatesOf(s, index, outputs[0]!.sizes);
+  const at = coordinates[axis] ?? s.u32(0);
+  let end = 0;
+  const parts = inputs.map((input, i) => {
+    const start = end;
+    end += input!.sizes[axis]!;
+    const own = at.sub(start).min(input!.sizes[axis]! - 1);
+    const nearest = i === 0 ? at.min(end - 1) : at.lt(start).select(s.u32(0), own);
+    return { end, value: load(i, sum(s, coordinates.map((c, k) => (k === axis ? nearest : c)?.mul(input!.strides[k]!) ?? null))) };
+  });
+  return parts.reduceRight<ReturnType<Indexed["load"]> | null>((rest, part) => (rest === null ? part.value : choose(at.lt(part.end), part.value, rest)), null)!;
+} // prettier-ignore
+
+/** Of few tensors, which do not simply follow each other: those are written where they belong. */
+function joinsSome({ attributes, inputs, outputs }: Attributes): boolean {
+  const { sizes } = outputs[0]!;
+  const axis = Number(attributes["axis"]);
+  const isApart = sizes.some((d, i) => i < axis && d !== 1);
+  return isApart && inputs.length <= MAX_JOINED && sizes.reduce((a, b) => a * b) <= MAX_JOINED_ELEMENTS && inputs.every((x) => x!.sizes[axis]! > 0); // prettier-ignore
+}
+
 const scalarOf = ({ attributes }: Attributes, name: string): number => Number((attributes[name] as Scalar).value);
 
 function filled({ attributes, outputs }: Attributes): number | null {
@@ -64,6 +93,7 @@ export const INDEXED: { readonly [K in OperatorName]?: Reading } = {
     },
   },
   SLICE1: { dtypes: ALL, code: { indexed: sliced } },
+  JOIN: { dtypes: ALL, code: { indexed: joined }, accepts: joinsSome },
   ONE_HOT: {
     dtypes: ALL,
     code: {

@@ -49,7 +49,7 @@ describe("what follows a shader", () => {
   });
 });
 
-const measured = (["depthwiseConvolution", "depthwiseInputGradient", "linear", "matmul", "batchedMatmul"] as const).map(
+const measured = (["depthwiseConvolution", "depthwiseInputGradient", "linear", "matmul", "batchedMatmul", "packedLinear"] as const).map(
   (shader): Measurement => ({
     shader,
     dtype: "float32",
@@ -96,6 +96,26 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     const compiled = dx.compile(layer, { regions: "none", fuse: "off" });
     for (let i = 0; i < 3; i++) expect(compiled(x).allcloseSync(expected, { rtol: 1e-4, atol: 1e-5 })).toBe(true);
     expect(compiled.explain().nodes.map((n) => n.operator)).toEqual(["SHADER"]);
+    compiled.dispose();
+  });
+
+  it("adds a residual in the launch of a product with a packed weight, which shares no launch then", () => {
+    const layer = (seed: number): dx.nn.Module => {
+      const linear = dx.nn.linear(32, 32, { device: name });
+      linear.weight = new dx.nn.Parameter(of([32, 32], seed));
+      return dx.nn.quantize(linear, { symmetric: true });
+    };
+    const [a, b] = [layer(1), layer(2)];
+    const fn = (x: dx.Tensor, residual: dx.Tensor): dx.Tensor[] => [dx.add(residual, a(x) as dx.Tensor), dx.add(b(x) as dx.Tensor, residual), a(residual) as dx.Tensor]; // prettier-ignore
+    const compiled = dx.compile(fn, { regions: "none", fuse: "off" });
+    for (const rows of [1, 5])
+      dx.noGrad(() => {
+        const [x, residual] = [of([1, rows, 32], 3), of([1, rows, 32], 4)];
+        const expected = fn(x, residual);
+        for (let i = 0; i < 3; i++)
+          compiled(x, residual).forEach((y, k) => expect(y.allcloseSync(expected[k]!, { rtol: 1e-5, atol: 1e-4 })).toBe(true));
+        expect(compiled.explain().nodes.map((n) => n.operator)).toEqual(["SHADER", "SHADER", "SHADER"]);
+      });
     compiled.dispose();
   });
 
