@@ -4,6 +4,7 @@ import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { roundsHalf } from "../../src/runtime/rounding.ts";
 import { cast } from "../../src/shader/kernels/elementwise.ts";
+import { announcingContainers } from "../../src/shader/dxbc/shader-program.ts";
 import { floatOfHalf, halfOfFloat } from "../../src/shader/operations.ts";
 import { eachDevice, isMicrosoft } from "../device.ts";
 import { runKernel } from "../shader/device.ts";
@@ -15,6 +16,10 @@ eachDevice("rounding to float16", (name) => {
     const before = [...native.binding.pressure];
     expect([roundsHalf(native), roundsHalf(native)]).toEqual([first, first]);
     expect([...native.binding.pressure]).toEqual(before);
+    // A program whose shaders are told of while they are made does not wait for their pipelines.
+    const told: unknown[] = [];
+    announcingContainers((made) => told.push(made), () => roundsHalf(native)); // prettier-ignore
+    expect(told).toEqual([]);
     // Direct3D's rules cut off, and so does our executor.
     if (!isMicrosoft(name)) expect(first).toBe(false);
     expect(native.capabilities.roundsHalf).toBe(isMicrosoft(name) ? first : false);
