@@ -91,14 +91,15 @@ export interface CompiledNode {
 
 /** The passes through a compiled function's node. */
 interface CompiledNodeState extends CompiledNode {
-  /** Outputs that passes began with. */
-  readonly passed: Set<number>;
+  /** Outputs that passes began with; null: there were none. */
+  passed: Set<number> | null;
   /** Represented nodes that the last pass visited. */
   visited: ReadonlySet<TapeNode>;
 }
 
 type Run = (dys: Gradients, saved: Gradients, stops: readonly number[]) => Gradients;
 const NONE: readonly number[] = [];
+const NO_NODES: ReadonlySet<TapeNode> = new Set();
 
 interface NodeOptions {
   /** Saved tensors from this index on are the node's own outputs. */
@@ -158,7 +159,7 @@ export class TapeNode {
     this.isForeign = isForeign;
     this.part = part;
     this.#isOnce = isOnce;
-    this.#compiled = standing === undefined ? null : { ...standing, passed: new Set(), visited: new Set() };
+    this.#compiled = standing === undefined ? null : { ...standing, passed: null, visited: NO_NODES };
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
@@ -235,7 +236,8 @@ export class TapeNode {
         if (s?.isPacked === true && !grads.includes(saved[i]!)) saved[i]!.dispose();
       });
     if (compiled !== null && parts !== null) {
-      dys.forEach((dy, i) => dy !== null && compiled.passed.add(i));
+      const outputs = (compiled.passed ??= new Set());
+      dys.forEach((dy, i) => dy !== null && outputs.add(i));
       compiled.visited = parts.visited;
     }
     return this.edges.map((edge, i) => {
@@ -272,7 +274,7 @@ export class TapeNode {
     // Parts that save nothing of the forward pass but numbers are freed all the same.
     if (!this.isFreeable && (compiled === null || compiled.visited.size === 0)) return;
     for (const p of compiled?.visited ?? []) compiled!.freed.add(p);
-    if (compiled !== null && compiled.passed.size < this.outputs.length) return;
+    if (compiled !== null && (compiled.passed?.size ?? 0) < this.outputs.length) return;
     this.#isFreed = true;
     if (this.isTraced) {
       this.change();

@@ -60,7 +60,7 @@ export function effectsOf(run: Run): readonly Effect[] {
       effects.push({
         tensor,
         grad,
-        drops: run.outside.dropped.has(tensor),
+        drops: run.outside.drops(tensor, before),
         node,
         outputIndex: tensor.outputIndex,
         isRenewed: tensor.viewOf?.version === tensor.storage.version,

@@ -119,8 +119,8 @@ export interface Region {
   readonly ends: readonly { readonly node: TapeNode; readonly retains: number; readonly isHooked: boolean }[];
   /** Those that keep some. */
   readonly retaining: readonly TapeNode[];
-  /** Frees the nodes that it frees. */
-  readonly pass: Pass;
+  /** Frees the nodes that it frees; null: none. */
+  readonly pass: Pass | null;
   /** What it writes to, once for each write. */
   readonly written: readonly Target[];
   /** What a later call may see of it, to be revived then. */
@@ -255,8 +255,9 @@ export function wrote(storage: Storage): void {
   written.add(storage);
 }
 
-/** A pass is over: its nodes are freed. */
-export function finish(pass: Pass): void {
+/** A pass is over: its nodes are freed. Null: it frees none. */
+export function finish(pass: Pass | null): void {
+  if (pass === null) return;
   pass.isOver = true;
   over.add(pass);
 }

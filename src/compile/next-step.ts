@@ -165,6 +165,11 @@ export function nextLoopEnd(at: Step, begin: LoopBegin, carry: readonly Tensor[]
   return null;
 }
 
+function areSameGuards(a: readonly unknown[], b: readonly unknown[]): boolean {
+  for (let i = 0; i < a.length; i++) if (!isSameGuard(a[i], b[i])) return false;
+  return true;
+}
+
 /** A region of the same owner over the same tensors. applies: whether the gradients and hooks are as they were when it was recorded. */
 export function nextRegion(
   at: Step,
@@ -176,7 +181,7 @@ export function nextRegion(
   for (let step = at.first; step !== null; step = step.sibling) {
     const e = step.event!;
     if ((e.kind !== "region" && e.kind !== "retraced") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
-    if (e.guards.length !== guards.length || !e.guards.every((g, i) => isSameGuard(g, guards[i]))) continue;
+    if (e.guards.length !== guards.length || !areSameGuards(e.guards, guards)) continue;
     if (e.kind === "retraced" || applies(e)) return step as StepOf<Region | RetracedRegion>;
   }
   return null;

@@ -12,6 +12,8 @@ export interface Before {
   readonly outputIndex: number;
   /** Its node when the run first changed something: of a view that the run had renewed, one of the run's. */
   readonly seen: TapeNode | null;
+  /** Whether its gradient from before the call is disposed of after it, as zeroGrad() does. */
+  drops: boolean;
 }
 
 type Renewed = Pick<Before, "node" | "outputIndex"> & { readonly version: number };
@@ -26,11 +28,18 @@ export class Outside {
   #dropped: Set<Tensor> | null = null;
   /** Views outside that got nodes of the run, as they were. */
   #renewed: Map<Tensor, Renewed> | null = null;
-  /** Storages outside that the run writes to, with their versions before. */
-  #versions: Map<Storage, number> | null = null;
+  /** The run's number; storages that it writes to have it. */
+  readonly #id: number;
+  /** Storages outside that the run writes to, with their versions before: again where another run came between. */
+  #written: Storage[] | null = null;
+  readonly #versions: number[] = [];
 
   /** What takes back other changes: of a run that fails, or of every run. */
   #reversals: { readonly undo: () => void; readonly always: boolean }[] | null = null;
+
+  constructor(id: number) {
+    this.#id = id;
+  }
 
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
   get touched(): ReadonlyMap<Tensor, Before> {
@@ -42,20 +51,20 @@ export class Outside {
     return this.#replaced ?? NO_TENSORS;
   }
 
-  /** Leaves whose gradient from before the call is disposed of after it, as zeroGrad() does. */
-  get dropped(): ReadonlySet<Tensor> {
-    return this.#dropped ?? NO_TENSORS;
+  /** Whether a leaf's gradient from before the call is disposed of after it. */
+  drops(leaf: Tensor, before: Before): boolean {
+    return before.drops || this.#dropped?.has(leaf) === true;
   }
 
   /** Whether the run has changed nothing outside. */
   get isUnchanged(): boolean {
-    return this.#touched === null && this.#renewed === null && this.#versions === null && this.#reversals === null;
+    return this.#touched === null && this.#renewed === null && this.#written === null && this.#reversals === null;
   }
 
   touch(t: Tensor): void {
     if (this.touched.has(t)) return;
     const { node, outputIndex } = this.#renewed?.get(t) ?? { node: t.ownNode, outputIndex: t.outputIndex };
-    this.#note(t, { grad: t.ownGrad, node, outputIndex, seen: t.ownNode });
+    this.#note(t, { grad: t.ownGrad, node, outputIndex, seen: t.ownNode, drops: false });
   }
 
   #note(t: Tensor, before: Before): void {
@@ -67,7 +76,9 @@ export class Outside {
   }
 
   drop(leaf: Tensor): void {
-    (this.#dropped ??= new Set<Tensor>()).add(leaf);
+    const before = this.#touched?.get(leaf);
+    if (before !== undefined) before.drops = true;
+    else (this.#dropped ??= new Set<Tensor>()).add(leaf);
   }
 
   renew(view: Tensor): void {
@@ -82,7 +93,7 @@ export class Outside {
     if (this.#renewed === null) return;
     for (const [view, before] of this.#renewed)
       if (view.ownNode !== null && changedNodes().has(view.ownNode))
-        this.#note(view, { grad: view.ownGrad, ...this.touched.get(view), ...before, seen: before.node });
+        this.#note(view, { grad: view.ownGrad, drops: false, ...this.touched.get(view), ...before, seen: before.node });
   }
 
   onUndo(undo: () => void, always: boolean): void {
@@ -92,7 +103,8 @@ export class Outside {
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
     if (this.isUnchanged) return;
-    if (isLost) for (const [storage, version] of this.#versions ?? []) storage.forgetWrites(version);
+    if (isLost && this.#written !== null)
+      for (let i = this.#written.length - 1; i >= 0; i--) this.#written[i]!.forgetWrites(this.#versions[i]!);
     // Once: a run may be lost after its end.
     const reversals = this.#reversals?.reverse() ?? [];
     for (const { undo, always } of reversals) if (isLost || always) undo();
@@ -116,8 +128,11 @@ export class Outside {
 
   wrote(target: Target): void {
     const { storage } = target;
-    const versions = (this.#versions ??= new Map<Storage, number>());
-    if (!versions.has(storage)) versions.set(storage, storage.version);
+    if (storage.writtenIn !== this.#id) {
+      storage.writtenIn = this.#id;
+      (this.#written ??= []).push(storage);
+      this.#versions.push(storage.version);
+    }
     noteWrite(target);
   }
 }

@@ -55,8 +55,8 @@ export class RegionRecording {
     const named = new Set<Tensor>(effects.flatMap((e) => e.after ?? []));
     for (const t of results ?? []) if (t !== null) named.add(t);
     const nodes = new Map(this.#visited.map((node) => [node, node.retained?.size ?? 0]));
-    const pass = { isOver: false };
-    for (const node of this.#freed) node.freeAfter(pass);
+    const pass = this.#freed.length === 0 ? null : { isOver: false };
+    if (pass !== null) for (const node of this.#freed) node.freeAfter(pass);
     return {
       kind: "region",
       owner,

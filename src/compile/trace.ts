@@ -82,7 +82,7 @@ export class Run extends LoopRecorder implements Tracer {
   abandoned: Abandoned | null = null;
   /** Made when a gradient leaves the function, as those of few do. */
   #flows: Flows | null = null;
-  readonly outside = new Outside();
+  readonly outside = new Outside(this.id);
   /** What it changes of the library's own state. */
   readonly journal = new Journal();
   /** What it takes from there, for calls in which the function does not run; null where there are none. */

@@ -46,6 +46,8 @@ export class Storage {
   #lent: Storage | null = null;
   /** What the running trace knows of it. */
   trace: object | null = null;
+  /** The number of the last run of a compiled function that wrote to it as to a storage from outside. */
+  writtenIn = 0;
 
   constructor(device: Device, contentInBytes: number) {
     this.device = device;

@@ -202,11 +202,11 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     t.guard(() => works.every((work) => work.unit.tryReplay(work)));
     const rates = works.map(({ unit }) => t.held(unit, unit.partition.device, () => unit.rates));
     for (const work of works) work.unit.count(work);
-    const guards = works.flatMap(({ plan, fixed, stale }) => [
-      plan.id,
-      stale.map((c) => plan.clocks.indexOf(c)).join(),
-      ...Object.values(fixed as Record<string, unknown>),
-    ]);
+    const guards: unknown[] = [];
+    for (const { plan, fixed, stale } of works) {
+      guards.push(plan.id, stale.length === 0 ? "" : stale.map((c) => plan.clocks.indexOf(c)).join());
+      guards.push(...Object.values(fixed as Record<string, unknown>));
+    }
     t.region(this, [...this.#gradients(), skips], guards, () => {
       this.#run(works, rates, skips);
     });

@@ -42,6 +42,9 @@ it("frees visited nodes with the region's pass", () => {
   const { pass } = recording.finish({}, [], [], [], null);
   const backward = (): unknown => node.backward([dx.ones([2])], () => false);
   expect(backward).not.toThrow();
-  pass.isOver = true;
+  pass!.isOver = true;
   expect(backward).toThrow(/a second pass through test/);
+  const none = new RegionRecording();
+  none.visit(node, false);
+  expect(none.finish({}, [], [], [], null).pass).toBeNull();
 });
