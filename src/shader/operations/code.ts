@@ -44,11 +44,30 @@ interface Operand {
   readonly stride: number;
 }
 
+/** Which elements indices choose. Tensors have the output's sizes. */
+export interface Gathered {
+  /** What is read for indices of 0. */
+  readonly source: Expr;
+  /** The offset of the last element that there is. */
+  readonly last: number;
+  readonly tuple: readonly {
+    /** The index; of 64 bits, its low and its high word. */
+    readonly words: readonly Expr[];
+    /** The source's axis. */
+    readonly size: number;
+    readonly stride: number;
+  }[];
+}
+
 /** How a node reads as shader code. */
 export interface Reading {
   /** Dtypes of the inputs and outputs that it computes in. */
   readonly dtypes: ReadonlySet<DType>;
-  readonly code: { readonly element: ElementCode } | { readonly indexed: IndexedCode } | { readonly terms: (node: Attributes) => Terms };
+  readonly code:
+    | { readonly element: ElementCode }
+    | { readonly indexed: IndexedCode }
+    | { readonly terms: (node: Attributes) => Terms }
+    | { readonly gathered: (node: Attributes) => Gathered };
   /** How many elements of each input one element is made of, where they are several. */
   readonly reads?: (node: Attributes) => readonly number[];
   /** Of nodes whose elements are all one number: which. Their readers contain it. */

@@ -3,11 +3,19 @@ import { isOperator, type GraphNode } from "../../graph/graph.ts";
 import { ACTIVATIONS } from "./activations.ts";
 import type { Reading } from "./code.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
+import { GATHERS } from "./gathers.ts";
 import { INDEXED } from "./indexed.ts";
 import { PRODUCTS } from "./products.ts";
 import { WINDOWS } from "./windows.ts";
 
-const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED, ...PRODUCTS, ...WINDOWS };
+const TABLE: { readonly [operator: string]: Reading | undefined } = {
+  ...ELEMENTWISE,
+  ...ACTIVATIONS,
+  ...INDEXED,
+  ...GATHERS,
+  ...PRODUCTS,
+  ...WINDOWS,
+};
 
 /** A cache: each region that is tried asks for the same. */
 const readings = new WeakMap<GraphNode, Reading | null>();
@@ -26,4 +34,10 @@ function readingIn(node: GraphNode): Reading | null {
   const has = (x: { readonly dtype: Parameters<Reading["dtypes"]["has"]>[0] } | null): boolean => x === null || reading.dtypes.has(x.dtype);
   if (!node.inputs.every(has) || !node.outputs.every(has)) return null;
   return reading.accepts === undefined || reading.accepts(node) ? reading : null;
+}
+
+/** Whether elements of a node are read at addresses that depend on data. */
+export function gathers(node: GraphNode): boolean {
+  const code = readingOf(node)?.code;
+  return code !== undefined && "gathered" in code;
 }

@@ -4,8 +4,10 @@ import type { OperatorName } from "../../../dml/operators.generated.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { DType } from "../../../core/dtype.ts";
 import { GraphBuilder } from "../../builder.generated.ts";
-import { Expr, isOperator, withNodes, type Activation, type Graph, type GraphNode } from "../../graph.ts";
+import { Expr, isOperator, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { reducedAxesOf } from "./reduced-axes.ts";
+import { foldOf } from "../../../shader/operations/reductions.ts";
+import { readingOf } from "../../../shader/operations/table.ts";
 import { isReadable, isWritable } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
 
@@ -82,16 +84,33 @@ const chosenOf: Rule = (g, node) => {
   const zero = g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: x.dtype === "float32" ? "FLOAT32" : "FLOAT16", value: { dtype: x.dtype, value: 0 } }); // prettier-ignore
   return [reduced(g, g.elementWiseIf(isOwn, x, g.expand(zero, x.sizes)), "SUM", [axis])];
 };
-const isChosen = ({ inputs: [x, index], attributes }: GraphNode): boolean => {
+const isChosen = ({ inputs: [x, index, high], attributes }: GraphNode, makers: ReadonlyMap<Value, GraphNode>): boolean => {
   const axis = attributes["axis"] as number;
-  return index!.dtype === "uint32" && x!.sizes[axis]! <= MAX_CHOSEN && index!.sizes.every((d, i) => d === (i === axis ? 1 : x!.sizes[i]!));
+  return (
+    high === undefined &&
+    isMadeOfRows(x!, makers) &&
+    index!.dtype === "uint32" &&
+    x!.sizes[axis]! <= MAX_CHOSEN &&
+    index!.sizes.every((d, i) => d === (i === axis ? 1 : x!.sizes[i]!))
+  );
 };
+
+/** Elementwise nodes between rows and what is chosen of them. */
+const MAX_BETWEEN = 4;
+/** Whether elements depend on their whole row. Other ones are read where they are. */
+function isMadeOfRows(x: Expr, makers: ReadonlyMap<Value, GraphNode>, between = MAX_BETWEEN): boolean {
+  const maker = makers.get(x.value);
+  if (maker === undefined || !isOperator(maker.operator)) return false;
+  if (foldOf(maker) !== null || (RULES[maker.operator] !== undefined && maker.operator !== "GATHER_ELEMENTS")) return true;
+  if (between === 0 || readingOf(maker) === null) return false;
+  return maker.inputs.some((y) => y !== null && isMadeOfRows(y, makers, between - 1));
+}
 
 interface Entry {
   readonly axes: (node: GraphNode) => readonly number[];
   readonly rule: Rule;
   /** Default: floats, and a result of as many elements. */
-  readonly accepts?: (node: GraphNode) => boolean;
+  readonly accepts?: (node: GraphNode, makers: ReadonlyMap<Value, GraphNode>) => boolean;
 }
 
 const RULES: { readonly [K in OperatorName]?: Entry } = {
@@ -140,7 +159,7 @@ const RULES: { readonly [K in OperatorName]?: Entry } = {
 };
 
 /** Whether a group of threads can have a row, and the operands are such as shaders read. */
-function isRuled(node: GraphNode): boolean {
+function isRuled(node: GraphNode, makers: ReadonlyMap<Value, GraphNode>): boolean {
   if (!isOperator(node.operator) || node.after !== undefined) return false;
   const entry = RULES[node.operator];
   if (entry === undefined) return false;
@@ -150,7 +169,7 @@ function isRuled(node: GraphNode): boolean {
   const { sizes } = node.inputs[0]!;
   const { reduced: length } = reducedAxesOf(sizes, entry.axes(node));
   if (length <= 1 || length > MAX_ROW) return false;
-  return entry.accepts === undefined ? sizeOf(sizes) === sizeOf(node.outputs[0]!.sizes) : entry.accepts(node);
+  return entry.accepts === undefined ? sizeOf(sizes) === sizeOf(node.outputs[0]!.sizes) : entry.accepts(node, makers);
 }
 
 export interface Expanded {
@@ -165,8 +184,9 @@ export function expandComposites(graph: Graph, capabilities: Capabilities, but: 
   const next = withNodes(graph, nodes, (x) => x);
   const g = new GraphBuilder(next, capabilities);
   const parts: { readonly of: GraphNode; readonly nodes: readonly GraphNode[] }[] = [];
+  const makers = new Map(graph.nodes.flatMap((node) => node.outputs.flatMap((x) => (x === null ? [] : [[x.value, node] as const]))));
   for (const node of graph.nodes) {
-    if (but.has(node) || !isRuled(node)) {
+    if (but.has(node) || !isRuled(node, makers)) {
       nodes.push(node);
       continue;
     }

@@ -7,6 +7,7 @@ import { wordOf } from "../../../host/environment.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
 import { printShader } from "../../../shader/print-shader.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
+import { withIndexWords, withoutIndexWords } from "../../../shader/operations/gathers.ts";
 import { simplify } from "../../../shader/simplify.ts";
 import { withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
@@ -78,10 +79,14 @@ function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Val
   return known;
 }
 
-/** The graph with small matrix products by shaders as GEMMs, which may be parts of regions, and what stands where they are not. */
-function withSmallGemms(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
+/**
+ * The graph with nodes as regions read them: small matrix products by shaders as GEMMs, indices of 64 bits as words; and what stands where they are no
+ * parts of regions.
+ */
+function asRegionsRead(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
   const shaders = new Map<Value, GraphNode>();
-  const nodes = graph.nodes.map((node): GraphNode => {
+  const all = graph.nodes.map(withIndexWords);
+  const nodes = all.map((node): GraphNode => {
     const { id, origin, mark = null, flops, after, asGemm, shader, inputs, outputs } = node;
     if (asGemm === undefined || asGemm.shader !== shader || after !== undefined) return node;
     const own = asGemm.inputs(inputs as readonly Expr[]);
@@ -90,8 +95,11 @@ function withSmallGemms(graph: Graph): { readonly graph: Graph; readonly stands:
     shaders.set(outputs[0]!.value, node);
     return gemm;
   });
-  if (shaders.size === 0) return { graph, stands: (node) => node };
-  return { graph: withNodes(graph, nodes, (x) => x), stands: (node) => shaders.get(node.outputs[0]!.value) ?? node };
+  const isSame = nodes.every((node, i) => node === graph.nodes[i]);
+  return {
+    graph: isSame ? graph : withNodes(graph, nodes, (x) => x),
+    stands: (node) => (node.outputs[0] == null ? undefined : shaders.get(node.outputs[0].value)) ?? withoutIndexWords(node),
+  };
 }
 
 /** The shader of a launch, or its nodes where they were measured to be faster. */
@@ -122,7 +130,7 @@ export function fuseRegions(
 ): Graph {
   const known = new Map([...constants, ...graph.constants]);
   const facts = (of: Graph): Facts => factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
-  const { graph: begun, stands } = withSmallGemms(graph);
+  const { graph: begun, stands } = asRegionsRead(graph);
   const split = splitLongReductions(begun, capabilities);
   let expanded = expandComposites(split, capabilities);
   // What cannot be one launch stays with DirectML's operator.

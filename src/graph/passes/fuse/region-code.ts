@@ -3,7 +3,18 @@ import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
 import type { Float, Uint } from "../../../shader/numbers.ts";
-import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code, type Terms } from "../../../shader/operations/code.ts";
+import {
+  asUint,
+  choose,
+  ELEMENT_OF,
+  isByte,
+  literal,
+  roundedToHalf,
+  type Code,
+  type Gathered,
+  type Terms,
+} from "../../../shader/operations/code.ts";
+import { offsetOf } from "../../../shader/operations/gathers.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
@@ -104,6 +115,7 @@ export class RegionCode {
     const { code } = readingOf(node)!;
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
+    if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
     if ("indexed" in code)
       return Array.from({ length: count }, (_, k) => {
         const index = laneOf(lanes, k);
@@ -140,6 +152,51 @@ export class RegionCode {
     };
     s.for(0, count, sum, { step, unroll: count <= MAX_UNROLLED });
     return sums.map((total, lane) => finish(s, total.value, added === null ? null : laneIn(added, lane)));
+  }
+
+  /** Adjacent elements with the same indices are one access. */
+  #gathered({ source, last, tuple }: Gathered, lanes: Lanes, width: number): readonly Code[] {
+    const s = this.#s;
+    const words = tuple.map((index) => index.words.map((x) => this.read(x, lanes)));
+    const { offset: start } = accessOf(source);
+    const from = mapLanes(s, { ...accessOf(source), offset: 0 }, lanes, this.#width);
+    const at = (k: number) => {
+      const parts = tuple.map(({ size, stride }, i) =>
+        offsetOf(
+          words[i]!.map((x) => x[x.length === 1 ? 0 : k]!),
+          size,
+          stride,
+          tuple.length,
+        ),
+      );
+      return {
+        offset: parts.reduce((sum, part) => sum.add(part.offset), s.u32(0)),
+        inside: parts.map((part) => part.inside).reduce((a, b) => a.and(b)),
+      };
+    };
+    const constant = constantOf(source, this.#facts);
+    const found = (base: Uint, step: number, alignment: number): readonly Code[] =>
+      constant === null ? this.#at(source, { kind: "run", base, step, alignment }) : [literal(s, source.dtype, constant)];
+    const zero = literal(s, source.dtype, 0);
+    if (isUniform(lanes) || words.every((list) => list.every((x) => x.length === 1))) {
+      const { offset, inside } = at(0);
+      const step = from.kind === "run" ? from.step : null;
+      // All lanes are in the tensor, or none is.
+      const isTogether = width === 1 || step === 0 || (step === 1 && from.kind === "run" && from.alignment % width === 0 && tuple.every(({ stride }) => stride % width === 0) && (last + 1) % width === 0); // prettier-ignore
+      if (from.kind === "run" && isTogether) {
+        const address = from.base.add(offset);
+        const isThere = inside.and(address.le(last));
+        const base = isThere.select(address, 0).add(start);
+        const values = found(base, width === 1 ? 0 : step!, start % width === 0 ? width : 1);
+        return values.map((x) => choose(isThere, x, zero));
+      }
+    }
+    return Array.from({ length: width }, (_, k) => {
+      const { offset, inside } = at(k);
+      const address = laneOf(from, k).add(offset);
+      const isThere = inside.and(address.le(last));
+      return choose(isThere, found(isThere.select(address, 0).add(start), 0, 1)[0]!, zero);
+    });
   }
 
   /** The elements of an expression at lanes of its reader. */

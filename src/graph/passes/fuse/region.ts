@@ -3,7 +3,7 @@ import { DTYPES, type DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { Element } from "../../../shader/ir.ts";
 import { ELEMENT_OF, isByte } from "../../../shader/operations/code.ts";
-import { readingOf } from "../../../shader/operations/table.ts";
+import { gathers, readingOf } from "../../../shader/operations/table.ts";
 import { isWhole, type Expr, type GraphNode, type Value } from "../../graph.ts";
 import { accessOf, isIdentity, isOne, lastOf, type Access } from "./access.ts";
 
@@ -128,11 +128,12 @@ export function depthsOf(nodes: readonly GraphNode[], facts: Facts, isShared: (a
   let max = 0;
   for (const node of nodes) {
     let depth = 0;
-    for (const x of node.inputs) {
+    for (const [i, x] of node.inputs.entries()) {
       const maker = x === null ? null : insideMaker(x, inside, facts);
       if (maker === null) continue;
       const access: Access = accessOf(x!);
-      depth = Math.max(depth, depths.get(maker)! + (isIdentity(access) || isOne(access) || isShared(access) ? 0 : 1));
+      const isOther = (i === 0 && gathers(node)) || !(isIdentity(access) || isOne(access) || isShared(access));
+      depth = Math.max(depth, depths.get(maker)! + (isOther ? 1 : 0));
     }
     depths.set(node, depth);
     max = Math.max(max, depth);

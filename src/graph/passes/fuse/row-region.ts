@@ -64,11 +64,9 @@ class Visit {
       if (!pass.includes(node)) pass.push(node);
       return before + 1;
     }
-    const isElementwise = "element" in readingOf(node)!.code;
     let level = 0;
-    for (const x of node.inputs) {
-      if (x === null) continue;
-      const before = this.#read(x, isElementwise ? domain : "any");
+    for (const [x, of] of readsOf(node, domain)) {
+      const before = this.#read(x, of);
       if (before === null) return null;
       level = Math.max(level, before);
     }
@@ -94,6 +92,16 @@ class Visit {
     if (level !== null && domain === "row" && reader === "element") this.known.set(maker, level);
     return level;
   }
+}
+
+/** What a node reads for an element, and where. */
+function readsOf(node: GraphNode, domain: Domain): (readonly [Expr, Domain])[] {
+  const { code } = readingOf(node)!;
+  if ("gathered" in code) {
+    const { source, tuple } = code.gathered(node);
+    return [[source, "any"], ...tuple.flatMap(({ words }) => words.map((x) => [x, domain] as const))];
+  }
+  return node.inputs.flatMap((x) => (x === null ? [] : [[x, "element" in code ? domain : "any"] as const]));
 }
 
 export const reduces = (nodes: readonly GraphNode[]): boolean => nodes.some((node) => foldOf(node) !== null);

@@ -1,11 +1,16 @@
 /** How many views the buffers of a launch take. A buffer that is accessed by words as well as by texels of four has two. */
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
+import type { GraphNode } from "../../graph.ts";
 import type { Form } from "./region-form.ts";
 import { hasTail, sectionsOf } from "./sections.ts";
+import { gathers } from "../../../shader/operations/table.ts";
 import { readsMany } from "./work.ts";
 
 /** Elements of a texel. */
 const TEXEL = 4;
+
+/** Whether a node may read one buffer by texels here and by words there. */
+const readsBoth = (node: GraphNode): boolean => readsMany(node) || gathers(node);
 
 interface Accesses {
   readonly texels: boolean;
@@ -14,14 +19,14 @@ interface Accesses {
 
 /** How a region's shader may access its buffers. */
 function accessesOf(form: Form): Accesses {
-  if (form.nodes.some(readsMany)) return { texels: true, words: true };
+  if (form.nodes.some(readsBoth)) return { texels: true, words: true };
   if (form.rows !== null) return { texels: form.rows.plan.width >= TEXEL, words: true };
   const sections = sectionsOf(form);
   return { texels: sections.some((x) => x.width >= TEXEL), words: hasTail(sections) || sections.some((x) => x.width < TEXEL) };
 }
 
 /** Whether all buffers of a region may have two views. */
-export const bindsWords = (form: Form): boolean => form.rows !== null || form.nodes.some(readsMany) || hasTail(sectionsOf(form));
+export const bindsWords = (form: Form): boolean => form.rows !== null || form.nodes.some(readsBoth) || hasTail(sectionsOf(form));
 
 /** Whether the buffers of regions fit into one launch. maxBuffers: views, where there are texels, else buffers. */
 export function fitViews(forms: readonly Form[], maxBuffers: number): boolean {
