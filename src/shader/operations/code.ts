@@ -67,7 +67,9 @@ export interface Reading {
     | { readonly element: ElementCode }
     | { readonly indexed: IndexedCode }
     | { readonly terms: (node: Attributes) => Terms }
-    | { readonly gathered: (node: Attributes) => Gathered };
+    | { readonly gathered: (node: Attributes) => Gathered }
+    /** Words of a generator. */
+    | { readonly draws: true };
   /** How many elements of each input one element is made of, where they are several. */
   readonly reads?: (node: Attributes) => readonly number[];
   /** Of nodes whose elements are all one number: which. Their readers contain it. */

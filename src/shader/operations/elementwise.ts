@@ -74,6 +74,10 @@ const logical = (fn: (a: Bool, b: Bool) => Bool): Reading => of(ALL, (_, [a, b],
 const bitwise = (name: "and" | "or" | "xor"): Reading =>
   of(new Set<DType>(["int32", "uint32", "uint8", "bool"]), (_, [a, b]) => (asNumber(a!) as Uint)[name](asNumber(b!) as Uint));
 
+/** By the count's last five bits. */
+const shift = (name: "shiftLeft" | "shiftRight"): Reading =>
+  of(new Set<DType>(["uint32"]), (_, [x, by]) => (x as Uint)[name]((by as Uint).and(31)));
+
 /** x converted as DirectML's CAST does it, but for the rounding to float16: floats to integers by truncation, saturating. */
 export function converted(x: Code, from: DType, to: DType): Code {
   if (FLOATS.has(from)) {
@@ -197,6 +201,8 @@ export const ELEMENTWISE: { readonly [K in OperatorName]?: Reading } = {
   ELEMENT_WISE_LOGICAL_OR: logical((a, b) => a.or(b)),
   ELEMENT_WISE_LOGICAL_XOR: logical((a, b) => a.xor(b)),
   ELEMENT_WISE_LOGICAL_NOT: of(ALL, (_, [x], node) => truth(asBool(x!).not(), node)),
+  ELEMENT_WISE_BIT_SHIFT_LEFT: shift("shiftLeft"),
+  ELEMENT_WISE_BIT_SHIFT_RIGHT: shift("shiftRight"),
   ELEMENT_WISE_BIT_AND: bitwise("and"),
   ELEMENT_WISE_BIT_OR: bitwise("or"),
   ELEMENT_WISE_BIT_XOR: bitwise("xor"),

@@ -2,6 +2,7 @@
 import { isOperator, type GraphNode } from "../../graph/graph.ts";
 import { ACTIVATIONS } from "./activations.ts";
 import type { Reading } from "./code.ts";
+import { DRAWS } from "./draws.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { GATHERS } from "./gathers.ts";
 import { INDEXED } from "./indexed.ts";
@@ -13,6 +14,7 @@ const TABLE: { readonly [operator: string]: Reading | undefined } = {
   ...ACTIVATIONS,
   ...INDEXED,
   ...GATHERS,
+  ...DRAWS,
   ...PRODUCTS,
   ...WINDOWS,
 };

@@ -1,6 +1,7 @@
 /** Groups nodes to regions. A region is one node of the graph afterwards, so no path may leave it and come back. */
 import { sizeOf } from "../../../core/shape.ts";
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
+import { isOnlyCode, skipsOf } from "../../../shader/operations/draws.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Graph, GraphNode, Value } from "../../graph.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
@@ -9,6 +10,7 @@ import type { Early } from "./early-reductions.ts";
 import { formOf, type Form } from "./region-form.ts";
 import { inPlacePairs } from "./in-place.ts";
 import { axesOfNode, sameAccess } from "./reduced-axes.ts";
+import { drawsAgain } from "./repeated-draws.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
 import { bindsWords } from "./views.ts";
@@ -16,6 +18,8 @@ import { isSmallProduct } from "./work.ts";
 
 /** Nodes of a region: pipelines of longer shaders take long to be made. */
 const MAX_NODES = 64;
+/** Numbers of a launch that say where draws begin. */
+const MAX_SKIPS = 4;
 /** Clusters that a search for a path visits. */
 const MAX_SEARCH = 1024;
 /** Why two are not merged that other nodes have to come between. */
@@ -74,9 +78,10 @@ export function factsOf(
       else list.push(node);
     }
   }
-  const results = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
+  const returned = new Set(graph.outputs.map((x) => x.value));
+  const results = new Set<Value>([...returned, ...graph.state.map((w) => w.value.value)]);
   const states = new Map(graph.state.map((w) => [w.value.value, w.buffer]));
-  return { constants, makers, readers, results, states, maxBuffers, roundsHalf, numbers: new Map() };
+  return { constants, makers, readers, results, returned, states, maxBuffers, roundsHalf, numbers: new Map() };
 }
 
 /** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */
@@ -222,6 +227,8 @@ class Grouping {
     if (typeof region === "string") return region;
     const limit = this.#limitOf(region);
     if (region.sources.length + region.outputs.length > limit) return `more than ${limit} buffers`;
+    if (drawsAgain(nodes, this.#facts)) return "random numbers of several elements";
+    if (skipsOf(region).length > MAX_SKIPS) return `more than ${MAX_SKIPS} draws`;
     if (this.#losesInPlace(region, a, b)) return "a state that is written in place";
     const isShared = ({ offset, axes }: Access): boolean =>
       offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
@@ -275,7 +282,7 @@ export function group(graph: Graph, facts: Facts, parts: readonly (readonly Grap
     if (typeof form === "string") return { nodes, region: null, guest: null, ends: [] };
     const ends = endsOf(cluster, grouping, facts);
     // Alone, only what reduces is faster as a shader.
-    return nodes.length > 1 || isReduction(nodes[0]!)
+    return nodes.length > 1 || isReduction(nodes[0]!) || isOnlyCode(nodes[0]!)
       ? { nodes, region: form, guest: null, ends }
       : { nodes, region: null, guest: form, ends };
   });

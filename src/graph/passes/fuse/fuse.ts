@@ -7,6 +7,7 @@ import { wordOf } from "../../../host/environment.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
 import { printShader } from "../../../shader/print-shader.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
+import { isOnlyCode } from "../../../shader/operations/draws.ts";
 import { withIndexWords, withoutIndexWords } from "../../../shader/operations/gathers.ts";
 import { simplify } from "../../../shader/simplify.ts";
 import { withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
@@ -18,6 +19,7 @@ import { joinCounters } from "./counters.ts";
 import { formOf } from "./region-form.ts";
 import { launchOf } from "./launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
+import { repeatDraws, splitDraws } from "./repeated-draws.ts";
 import { formIn, sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
 import { constantOf, type Facts } from "./region.ts";
@@ -110,6 +112,7 @@ function measured(
   measure: MeasureRegion | null,
   stands: (node: GraphNode) => GraphNode,
 ): readonly GraphNode[] {
+  if (list.some((grouped) => grouped.nodes.some(isOnlyCode))) return [region];
   const nodes = list.flatMap((grouped) => grouped.nodes.map(stands));
   const found = measure?.(region, nodes, constantsOf(nodes, facts)) ?? null;
   if (found === null) return [region];
@@ -130,7 +133,7 @@ export function fuseRegions(
 ): Graph {
   const known = new Map([...constants, ...graph.constants]);
   const facts = (of: Graph): Facts => factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
-  const { graph: begun, stands } = asRegionsRead(graph);
+  const { graph: begun, stands } = asRegionsRead(repeatDraws(splitDraws(graph), known));
   const split = splitLongReductions(begun, capabilities);
   let expanded = expandComposites(split, capabilities);
   // What cannot be one launch stays with DirectML's operator.

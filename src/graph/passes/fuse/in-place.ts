@@ -1,5 +1,6 @@
 /** Outputs of a launch that may be written over one of its inputs. */
 import { sizeOf } from "../../../core/shape.ts";
+import { givesState } from "../../../shader/operations/draws.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity } from "./access.ts";
@@ -17,7 +18,8 @@ function readsOf(region: Region, section: Section, facts: Facts): Map<number, bo
     const key = `${node.outputs[0]!.value.id} ${isOwn}`;
     if (seen.has(key)) return;
     seen.add(key);
-    const isElementwise = "element" in readingOf(node)!.code;
+    // One thread reads all of a generator's state and writes it.
+    const isElementwise = "element" in readingOf(node)!.code || givesState(node);
     for (const x of node.inputs) {
       if (x === null || constantOf(x, facts) !== null) continue;
       const own = isOwn && isElementwise && isSame(x, section.elements);

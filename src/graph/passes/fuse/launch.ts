@@ -7,6 +7,7 @@ import { callOf, kernel, type Kernel } from "../../../shader/kernels/kernel.ts";
 import type { Parameters as Params } from "../../../shader/language.ts";
 import type { Uint } from "../../../shader/numbers.ts";
 import { ELEMENT_OF, isByte } from "../../../shader/operations/code.ts";
+import { isDraw, skippedBlocks, SKIPPED, skipsOf } from "../../../shader/operations/draws.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import { packedExpr, type Expr, type GraphNode } from "../../graph.ts";
 import { keyOf } from "../../key.ts";
@@ -20,10 +21,13 @@ import { constantOf, insideMaker, sourceIndex, type Facts, type Region, type Sou
 import { emitRows } from "./row-code.ts";
 import { emitSection, launchedThreads, sectionsOf, threadsFor, type Section } from "./sections.ts";
 
+const skipName = (part: number, i: number): string => `skip${part}_${i}`;
+
 /** Equal for regions with the same code: sizes are part of it only where indices are computed of them. */
 function keyOfRegion(region: Form, sections: readonly Section[], offsets: readonly Offset[], facts: Facts): string {
   const inside = new Set(region.nodes);
   const numbers = new Map(region.nodes.map((node, i) => [node, i]));
+  const skips = skipsOf(region);
   const read = (x: Expr | null): unknown => {
     if (x === null) return null;
     const constant = constantOf(x, facts);
@@ -47,7 +51,7 @@ function keyOfRegion(region: Form, sections: readonly Section[], offsets: readon
     region.rows === null ? sections.map(({ outputs, elements, width }) => [outputs, width, elements % width !== 0]) : region.rows.plan,
     region.nodes.map((node) => [
       node.operator,
-      node.attributes,
+      isDraw(node) ? { ...node.attributes, [SKIPPED]: skips.indexOf(skippedBlocks(node)) } : node.attributes,
       node.outputs[0]!.dtype,
       node.inputs.map(read),
       readingOf(node) === null || !("element" in readingOf(node)!.code)
@@ -143,6 +147,7 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
     ...parts.flatMap(({ sections }, k) => sections.map((_, i) => sizeName(k, i))),
     ...parts.flatMap(({ offsets }, k) => offsets.map((_, i) => offsetName(k, i))),
     ...parts.slice(0, -1).map((_, k) => endName(k)),
+    ...parts.flatMap(({ form }, k) => skipsOf(form).map((_, i) => skipName(k, i))),
   ];
   // In this order: how a device rounds is known after it has finished what it has to do, the making of pipelines too.
   const usesDevice = parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16")) && facts.roundsHalf();
@@ -167,7 +172,8 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
       const emit = (k: number, group: Uint): void => {
         const { form, sections, offsets, inputs: x, outputs: y } = parts[k]!;
         const named = offsets.map((offset, i) => ({ ...offset, name: offsetName(k, i) }));
-        const region = { ...form, inputNames: x.map(inputName), outputNames: y.map(outputName), offsets: named };
+        const skips = new Map(skipsOf(form).map((blocks, i) => [blocks, numbers[skipName(k, i)]!] as const));
+        const region = { ...form, inputNames: x.map(inputName), outputNames: y.map(outputName), offsets: named, skips };
         if (form.rows !== null) emitRows(s, region, form.rows, form.rows.plan, facts, group);
         else sections.forEach((section, i) => emitSection(s, region, section, numbers[sizeName(k, i)]!, facts, group));
       };
@@ -234,6 +240,7 @@ export function launchOf(regions: readonly Form[], facts: Facts, traits: ShaderT
     ...parts.flatMap(({ sections }, k) => sections.map((x, i) => [sizeName(k, i), x.elements] as const)),
     ...parts.flatMap(({ offsets }, k) => offsets.map(({ offset, alignment }, i) => [offsetName(k, i), offset / alignment] as const)),
     ...ends.slice(0, -1).map((end, k) => [endName(k), end] as const),
+    ...parts.flatMap(({ form }, k) => skipsOf(form).map((blocks, i) => [skipName(k, i), blocks] as const)),
     ["groups", ends.at(-1)!] as const,
     [HALF_BITS, 0xffff] as const,
   ]);

@@ -14,6 +14,7 @@ import {
   type Gathered,
   type Terms,
 } from "../../../shader/operations/code.ts";
+import { BLOCK_WORDS, givesState, skippedBlocks, STATE_WORDS, stateBehind, wordsOf } from "../../../shader/operations/draws.ts";
 import { offsetOf } from "../../../shader/operations/gathers.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
@@ -21,6 +22,7 @@ import { accessOf, isIdentity, type Axis } from "./access.ts";
 import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes, type Start } from "./lanes.ts";
 import { offsetIndex, type Offset } from "./offsets.ts";
 import { sameAccess } from "./reduced-axes.ts";
+import { originalOf } from "./repeated-draws.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
 
 type Numbers = BufferElements<"f32">;
@@ -38,6 +40,8 @@ export interface NamedRegion extends Region {
   readonly outputNames: readonly string[];
   /** Default: none. */
   readonly offsets?: readonly NamedOffset[];
+  /** Numbers of the launch: by how many blocks the draws of the region begin behind their state. */
+  readonly skips: ReadonlyMap<number, Uint>;
 }
 
 /** An offset with its name among the launch's numbers, which counts it in elements of its alignment. */
@@ -116,6 +120,7 @@ export class RegionCode {
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
     if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
+    if ("draws" in code) return this.#drawn(node, lanes, count);
     if ("indexed" in code)
       return Array.from({ length: count }, (_, k) => {
         const index = laneOf(lanes, k);
@@ -152,6 +157,29 @@ export class RegionCode {
     };
     s.for(0, count, sum, { step, unroll: count <= MAX_UNROLLED });
     return sums.map((total, lane) => finish(s, total.value, added === null ? null : laneIn(added, lane)));
+  }
+
+  /** A generator's state where the node's blocks begin. */
+  #stateOf(node: GraphNode): readonly Uint[] {
+    const [skipped, x] = [skippedBlocks(node), node.inputs[0]!];
+    const state = Array.from({ length: STATE_WORDS }, (_, k) => this.#element(x, this.#s.u32(k)) as Uint);
+    return skipped === 0 ? state : stateBehind(state, this.#region.skips.get(skipped)!);
+  }
+
+  /** Words of a generator: adjacent ones are of one block. */
+  #drawn(node: GraphNode, lanes: Lanes, width: number): readonly Code[] {
+    const s = this.#s;
+    const state = this.#stateOf(node);
+    if (givesState(node)) return state;
+    if (lanes.kind === "run" && lanes.step === 1 && width % BLOCK_WORDS === 0 && lanes.alignment % BLOCK_WORDS === 0) {
+      const first = lanes.base.div(BLOCK_WORDS);
+      return Array.from({ length: width / BLOCK_WORDS }, (_, i) => wordsOf(s, state, first.add(i))).flat();
+    }
+    return Array.from({ length: width }, (_, k) => {
+      const index = laneOf(lanes, k);
+      const [own, words] = [index.mod(BLOCK_WORDS), wordsOf(s, state, index.div(BLOCK_WORDS))];
+      return words.slice(1).reduce((found, word, i) => own.eq(i + 1).select(word, found), words[0]!);
+    });
   }
 
   /** Adjacent elements with the same indices are one access. */
@@ -303,7 +331,7 @@ function termsAt(from: Numbers, at: Lanes, k: Uint, { stride, step, isWide }: St
   return Array.from({ length: step }, (_, i) => each.map((terms) => terms[i]!));
 }
 
-const keyOfNode = (node: GraphNode, lanes: Lanes): string => `${node.outputs[0]!.value.id}@${keyOfLanes(lanes)}`;
+const keyOfNode = (node: GraphNode, lanes: Lanes): string => `${originalOf(node.outputs[0]!.value).id}@${keyOfLanes(lanes)}`;
 
 function loadOne(from: Numbers, dtype: DType, at: Uint): Code {
   if (!isByte(dtype)) return from.loadsInside(at, 1)[0]!;

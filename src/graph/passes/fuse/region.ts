@@ -15,6 +15,8 @@ export interface Facts {
   readonly readers: ReadonlyMap<Value, readonly GraphNode[]>;
   /** Results of the program, and new values of state. */
   readonly results: ReadonlySet<Value>;
+  /** Results of the program. */
+  readonly returned: ReadonlySet<Value>;
   /** The buffers that new values of state are written to. */
   readonly states: ReadonlyMap<Value, Value>;
   /** Buffers of a launch. */

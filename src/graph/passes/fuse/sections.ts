@@ -2,6 +2,7 @@
 import { sizeOf } from "../../../core/shape.ts";
 import type { Uint } from "../../../shader/numbers.ts";
 import { isByte } from "../../../shader/operations/code.ts";
+import { givesState } from "../../../shader/operations/draws.ts";
 import type { Expr } from "../../graph.ts";
 import type { AnyScope, Lanes } from "./lanes.ts";
 import { RegionCode, type NamedRegion } from "./region-code.ts";
@@ -29,16 +30,21 @@ function widthFor(outputs: readonly Expr[], elements: number): number {
   return elements >= SOME && elements % 4 === 0 ? 4 : wordOf(outputs);
 }
 
-export function sectionsOf({ outputs }: Region): Section[] {
+export function sectionsOf({ nodes, outputs }: Pick<Region, "nodes" | "outputs">): Section[] {
+  const states = new Set(nodes.filter(givesState).map((node) => node.outputs[0]!.value));
   const sections = new Map<number, number[]>();
+  const alone: Section[] = [];
   outputs.forEach((x, i) => {
     const n = sizeOf(x.sizes);
-    sections.set(n, [...(sections.get(n) ?? []), i]);
+    // By one thread: it is written over what it is made of.
+    if (states.has(x.value)) alone.push({ outputs: [i], elements: n, width: n });
+    else sections.set(n, [...(sections.get(n) ?? []), i]);
   });
-  return [...sections].map(([elements, list]) => {
+  const others = [...sections].map(([elements, list]): Section => {
     const width = widthFor(list.map((i) => outputs[i]!), elements); // prettier-ignore
     return { outputs: list, elements, width };
   });
+  return [...others, ...alone];
 }
 
 /** Whether the last thread has fewer elements than the others. */
@@ -51,7 +57,7 @@ export const threadsFor = (sections: readonly Section[]): number => (launchedThr
 export function emitSection(s: AnyScope, region: NamedRegion, section: Section, size: Uint, facts: Facts, group: Uint): void {
   const { elements, width } = section;
   const at = group.mul(s.threads).add(s.local).mul(width);
-  const run: Lanes = { kind: "run", base: at, step: 1, alignment: width };
+  const run: Lanes = { kind: "run", base: at, step: 1, alignment: width & -width };
   const whole = (): void => write(s, region, section, facts, width, at, run);
   if (elements % width === 0) {
     s.if(at.lt(size), whole);

@@ -1,5 +1,6 @@
 /** Regions that do not depend on each other, as one launch: groups of threads of each, one behind the other. */
 import type { GraphNode, Value } from "../../graph.ts";
+import { skipsOf } from "../../../shader/operations/draws.ts";
 import { isSmallReduction, type Grouped } from "./clusters.ts";
 import type { Form } from "./region-form.ts";
 import { canShareThreads, groupsOf } from "./launch.ts";
@@ -11,7 +12,7 @@ const MAX_GROUPS = 256;
 /** Nodes of a launch: pipelines of longer shaders take long to be made. */
 const MAX_NODES = 96;
 /** Sizes and numbers of a launch, of the 32 that a shader may have. */
-const MAX_PARTS = 6;
+const [MAX_PARTS, MAX_SKIPS] = [6, 8];
 
 /** What a group is as part of a launch; null: it is none. */
 export const formIn = ({ region, guest }: Grouped): Form | null => region ?? guest;
@@ -60,19 +61,58 @@ function launchSteps(all: readonly Grouped[], facts: Facts): number[] {
   });
 }
 
+/**
+ * By the steps of regions that write a state which others read before, and that nothing else waits for: the first step after these at which a region is
+ * launched anyway. There the new state is written in place.
+ */
+function lateWriters(all: readonly Grouped[], facts: Facts, steps: readonly number[]): Map<Grouped, number> {
+  const groups = new Map(all.flatMap(({ nodes }, i) => nodes.map((node) => [node, i] as const)));
+  const late = new Map<Grouped, number>();
+  const waits = all.map((grouped) => {
+    const form = formIn(grouped);
+    return form !== null && groupsOf(form) <= MAX_GROUPS && writesReadState(grouped, form, facts) && isLast(grouped, form, facts);
+  });
+  all.forEach((grouped, i) => {
+    if (!waits[i]!) return;
+    const buffers = formIn(grouped)!.outputs.flatMap((x) => facts.states.get(x.value) ?? []);
+    const readers = buffers.flatMap((buffer) => facts.readers.get(buffer) ?? []).filter((node) => !grouped.nodes.includes(node));
+    const first = Math.max(steps[i]!, ...readers.map((node) => steps[groups.get(node)!]! + 1));
+    const hosts = all.flatMap((other, k) => {
+      const form = formIn(other);
+      return other.region !== null && form !== null && !waits[k]! && groupsOf(form) <= MAX_GROUPS && steps[k]! >= first ? [steps[k]!] : [];
+    });
+    late.set(grouped, hosts.length > 0 ? Math.min(...hosts) : first);
+  });
+  return late;
+}
+
+/** Whether it makes new values of state alone, none of which the graph or its results need. */
+const isLast = ({ nodes }: Grouped, { outputs }: Form, { states, readers, returned }: Facts): boolean =>
+  outputs.every((x) => {
+    const buffer = states.get(x.value);
+    return (
+      buffer !== undefined &&
+      !returned.has(buffer) &&
+      !returned.has(x.value) &&
+      (readers.get(x.value) ?? []).every((r) => nodes.includes(r))
+    );
+  });
+
 /** Regions that are launched together, by the first of them; what is no region, and large ones, alone. */
 export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
   const steps = launchSteps(all, facts);
+  const late = lateWriters(all, facts, steps);
   const launches: Grouped[][] = [];
   /** By their step. */
   const open = new Map<number, Grouped[][]>();
   all.forEach((grouped, i) => {
     const region = formIn(grouped);
-    if (region === null || groupsOf(region) > MAX_GROUPS || writesReadState(grouped, region, facts)) {
+    if (region === null || groupsOf(region) > MAX_GROUPS || (writesReadState(grouped, region, facts) && !late.has(grouped))) {
       launches.push([grouped]);
       return;
     }
-    const step = open.get(steps[i]!) ?? [];
+    const at = late.get(grouped) ?? steps[i]!;
+    const step = open.get(at) ?? [];
     const list = step.find((other) => fits([...other, grouped], facts));
     if (list !== undefined) {
       list.push(grouped);
@@ -80,9 +120,9 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
     }
     const begun = [grouped];
     launches.push(begun);
-    open.set(steps[i]!, [...step, begun]);
+    open.set(at, [...step, begun]);
   });
-  return inOrder(launches, all, facts);
+  return inOrder(launches, all, facts, new Set(late.keys()));
 }
 
 /** Whether it writes a state whose old value other nodes read: it can be written in place only after they have. */
@@ -96,17 +136,28 @@ function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, reader
 function fits(list: readonly Grouped[], facts: Facts): boolean {
   const forms = list.map((grouped) => formIn(grouped)!);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
+  if (forms.reduce((n, form) => n + skipsOf(form).length, 0) > MAX_SKIPS) return false;
   return nodes <= MAX_NODES && list.length <= MAX_PARTS && canShareThreads(forms) && fitViews(forms, facts.maxBuffers);
 }
 
 /** As the regions were ordered, by the last of each launch, but behind what it depends on. */
-function inOrder(launches: readonly Grouped[][], all: readonly Grouped[], facts: Facts): Grouped[][] {
+function inOrder(launches: readonly Grouped[][], all: readonly Grouped[], facts: Facts, late: ReadonlySet<Grouped>): Grouped[][] {
   const positions = new Map(all.map((grouped, i) => [grouped, i]));
   const launchOf = new Map(launches.flatMap((list) => list.flatMap(({ nodes }) => nodes.map((node) => [node, list] as const))));
   const done = new Set<Grouped[]>();
   const result: Grouped[][] = [];
-  const before = (list: Grouped[]): Grouped[][] =>
-    list.flatMap(({ nodes }) =>
+  /** Launches that read what a late one writes over. */
+  const overwritten = (list: Grouped[]): Grouped[][] =>
+    list.filter((grouped) => late.has(grouped)).flatMap((grouped) =>
+      formIn(grouped)!.outputs.flatMap((x) => {
+        const buffer = facts.states.get(x.value);
+        const readers = buffer === undefined ? [] : (facts.readers.get(buffer) ?? []);
+        return readers.map((node) => launchOf.get(node)!).filter((needed) => needed !== list && !done.has(needed));
+      }),
+    ); // prettier-ignore
+  const before = (list: Grouped[]): Grouped[][] => [
+    ...overwritten(list),
+    ...list.flatMap(({ nodes }) =>
       nodes.flatMap((node) =>
         [...node.inputs.map((x) => x?.value), ...(node.after ?? [])].flatMap((value) => {
           const maker = value === undefined ? undefined : facts.makers.get(value);
@@ -114,7 +165,8 @@ function inOrder(launches: readonly Grouped[][], all: readonly Grouped[], facts:
           return needed === list || done.has(needed) ? [] : [needed];
         }),
       ),
-    );
+    ),
+  ];
   const last = (list: Grouped[]): number => Math.max(...list.map((grouped) => positions.get(grouped)!));
   for (const launch of launches.toSorted((a, b) => last(a) - last(b))) {
     const stack = [launch];

@@ -16,14 +16,29 @@ it("launches small regions together that do not depend on each other", () => {
   expect(result.nodes[0]!.outputs).toHaveLength(3);
 });
 
-it("keeps regions apart that depend on each other, and those that write state that others read", () => {
+it("keeps regions apart that depend on each other, and writes state that others read with a later one, in place", () => {
   const built = build();
   const { g, graph, input } = built;
   const [x, state] = [input(1, 1, 144, 144), input(4)];
   const product = g.gemm(twice(g, x), x, { output: { sizes: [1, 1, 144, 144] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 });
   graph.outputs = [twice(g, product), g.elementWiseSin(state)];
   graph.state = [{ buffer: state.value, value: twice(g, state) }];
-  expect(operators(fused(built)).sort()).toEqual(["ELEMENT_WISE_SIN", "GEMM", "SHADER", "SHADER", "SHADER"]);
+  const { nodes } = fused(built);
+  expect(nodes.map((n) => n.operator).sort()).toEqual(["ELEMENT_WISE_SIN", "GEMM", "SHADER", "SHADER"]);
+  const writer = nodes.findIndex((n) => n.outputs.some((y) => y!.value === graph.state[0]!.value.value));
+  expect(nodes.findIndex((n) => n.operator === "ELEMENT_WISE_SIN")).toBeLessThan(writer);
+  const { inputs, outputs, shader } = nodes[writer]!;
+  expect((shader!.inPlace as readonly (readonly [number, number])[]).map(([i, o]) => [inputs[i]!.value, outputs[o]!.value])).toContainEqual([state.value, graph.state[0]!.value.value]); // prettier-ignore
+});
+
+it("writes a state apart that is a result, or that is made and read again", () => {
+  const built = build();
+  const { g, graph, input } = built;
+  const [x, state] = [input(4), input(4)];
+  const next = twice(g, state);
+  graph.outputs = [twice(g, x), g.elementWiseSin(state), g.elementWiseSin(next)];
+  graph.state = [{ buffer: state.value, value: next }];
+  expect(operators(fused(built)).sort()).toEqual(["ELEMENT_WISE_SIN", "ELEMENT_WISE_SIN", "SHADER", "SHADER"]);
 });
 
 it("launches the updates of states together that nobody else reads, each in place", () => {
