@@ -20,7 +20,7 @@ eachDevice("draws in regions", (name) => {
   ] as const)("give the operator's bits: %s of %j", (dtype, shape) => {
     const results = FORMS.map((fuse) => {
       const generator = new dx.Generator(2 ** 40 + 5);
-      const f = dx.compile((x: dx.Tensor) => [dx.rand([...shape], { dtype, device, generator }), dx.rand([...shape], { dtype, device, generator }).mul(2).add(x)] as const, { fuse }); // prettier-ignore
+      const f = dx.compile((x: dx.Tensor) => [dx.rand([...shape], { dtype, device, generator }), dx.rand([...shape], { dtype, device, generator }).mul(2), x.neg()] as const, { fuse }); // prettier-ignore
       const all = [1, 2, 3].map((x) => f(dx.full([1], x, { dtype, device })).map(numbers));
       f.dispose();
       return { all, next: numbers(dx.rand([4], { device, generator })) };
