@@ -10,7 +10,7 @@ import type { Early } from "./early-reductions.ts";
 import { formOf, type Form } from "./region-form.ts";
 import { inPlacePairs } from "./in-place.ts";
 import { axesOfNode, sameAccess } from "./reduced-axes.ts";
-import { drawsAgain } from "./repeated-draws.ts";
+import { drawsAgain } from "./drawn-elements.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
 import { bindsWords } from "./views.ts";

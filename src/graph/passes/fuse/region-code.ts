@@ -22,7 +22,7 @@ import { accessOf, isIdentity, type Axis } from "./access.ts";
 import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes, type Start } from "./lanes.ts";
 import { offsetIndex, type Offset } from "./offsets.ts";
 import { sameAccess } from "./reduced-axes.ts";
-import { originalOf } from "./repeated-draws.ts";
+import { originalOf } from "./drawn-elements.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
 
 type Numbers = BufferElements<"f32">;

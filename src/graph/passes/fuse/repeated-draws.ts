@@ -8,16 +8,12 @@ import { foldOf } from "../../../shader/operations/reductions.ts";
 import { BLOCK_WORDS, GIVES_STATE, isDraw, SKIPPED } from "../../../shader/operations/draws.ts";
 import { Expr, isWhole, withNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { isFusable } from "./clusters.ts";
-import { constantOf, insideMaker, isWritable, type Facts } from "./region.ts";
+import { markCopy, isSpread } from "./drawn-elements.ts";
+import { constantOf, isWritable, type Facts } from "./region.ts";
 import { readsMany } from "./work.ts";
 
 /** Nodes between a draw and what reads it, which are computed again. */
 const MAX_NODES = 12;
-
-/** What a repeated node is a copy of. */
-const originals = new WeakMap<Value, Value>();
-/** Equal for the results of a node and of its copies. */
-export const originalOf = (value: Value): Value => originals.get(value) ?? value;
 
 interface Draw {
   /** The state before the program. */
@@ -66,26 +62,6 @@ export function splitDraws(graph: Graph): Graph {
     if (isRead || needed.has(next.value)) (isRead ? nodes : last).push(made({ [SKIPPED]: total, [GIVES_STATE]: true }, next));
   }
   return withNodes(graph, [...nodes, ...last], (x) => x);
-}
-
-/** Whether elements are read several times: then they are drawn once, and read from memory. */
-const isSpread = (x: Expr, maker: GraphNode): boolean => sizeOf(x.sizes) > sizeOf(maker.outputs[0]!.sizes);
-
-/** Whether nodes of a region would draw the same numbers for several elements. */
-export function drawsAgain(nodes: readonly GraphNode[], facts: Facts): boolean {
-  if (!nodes.some(isDraw)) return false;
-  const inside = new Set(nodes);
-  const drawn = new Set<GraphNode>();
-  for (const node of nodes) {
-    if (isDraw(node)) drawn.add(node);
-    for (const x of node.inputs) {
-      const maker = x === null ? null : insideMaker(x, inside, facts);
-      if (maker === null || !drawn.has(maker)) continue;
-      if (isSpread(x!, maker)) return true;
-      if (foldOf(node) === null) drawn.add(node);
-    }
-  }
-  return false;
 }
 
 /** Whether a node computes each element of the same elements of its inputs. */
@@ -140,7 +116,7 @@ export function repeatDraws(graph: Graph, constants: Facts["constants"]): Graph 
           const value = next.newValue(y.value.sizeInBytes, copy);
           outputs.push(new Expr(value, y.dtype, y.sizes, y.strides, y.byteOffset));
           copies.set(y.value, value);
-          originals.set(value, originalOf(y.value));
+          markCopy(value, y.value);
           nodes.push(copy);
         }
         inputs[i] = seen(x, copies);
