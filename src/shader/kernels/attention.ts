@@ -18,7 +18,7 @@ import {
 } from "./attention-tiles.ts";
 import type { FloatElement } from "./elementwise.ts";
 import { kernel, type Kernel } from "./kernel.ts";
-import { advanced, philox, type PhiloxState } from "./philox.ts";
+import { advanced, philox, type PhiloxState } from "../philox.ts";
 
 /** What makes one shader unlike another. */
 export interface AttentionForm {

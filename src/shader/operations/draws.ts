@@ -1,7 +1,7 @@
 /** Numbers of a generator as shader code: words of a block, which any thread computes by itself, and the state behind so many blocks. */
 import type { OperatorName } from "../../dml/operators.generated.ts";
 import type { GraphNode } from "../../graph/graph.ts";
-import { advanced, philox, type PhiloxState } from "../kernels/philox.ts";
+import { advanced, philox, type PhiloxState } from "../philox.ts";
 import type { Uint } from "../numbers.ts";
 import type { Attributes, Reading } from "./code.ts";
 

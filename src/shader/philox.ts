@@ -1,6 +1,6 @@
 /** Philox 4x32-10 in shaders: the words that RANDOM_GENERATOR makes (J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011). */
-import type { Var } from "../language.ts";
-import type { Uint } from "../numbers.ts";
+import type { Var } from "./language.ts";
+import type { Uint } from "./numbers.ts";
 
 /** The 128 bits of a counter, least significant first, and the 64 bits of a key. */
 export interface PhiloxState {
