@@ -105,6 +105,10 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...(["convolution", "convolutionInputGradient", "convolutionWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 2 ** 25),
   ),
+  // 64 channels and filters and more; of 604 and 1,850 million products: docs/gpu/h200.md.
+  ...(["winogradConvolution", "winogradInputGradient", "winogradWeightGradient"] as const).flatMap((name) =>
+    ranges(name, ["float32"], ["compiled"], 2 ** 28),
+  ),
   // 12 to 22 microseconds where DirectML's operators take 12 to 60 (8 of them the timestamps'): docs/gpu/h200.md.
   ...(["directConvolution", "directInputGradient", "directWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 2 ** 20),

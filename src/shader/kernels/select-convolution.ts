@@ -14,7 +14,7 @@ import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
 import { winogradShader } from "./select-winograd.ts";
-import { isForWinograd, tunedWinogradSplit, usualWinogradSplit, type WinogradSplit } from "./winograd-plan.ts";
+import { isForWinograd, isLikeMeasuredWinograd, tunedWinogradSplit, usualWinogradSplit, type WinogradSplit } from "./winograd-plan.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MAX_BYTES = 2 ** 29;
@@ -96,7 +96,7 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
     choosesShader(g.capabilities, g.isAlone, NAMES[kind][form], { dtype, extent, isPacked });
   const isDirect = !isOfChannels && isForDirect(c) && chooses("direct", multiplyAdds(c));
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
-  const isByWinograd = !isOfChannels && isForWinograd(c) && chooses("winograd", multiplyAdds(c));
+  const isByWinograd = !isOfChannels && isForWinograd(c) && chooses("winograd", isLikeMeasuredWinograd(c) ? multiplyAdds(c) : 0);
   if (!isDirect && !isByWinograd && !chooses(isOfChannels ? "depthwise" : "tiled", extent)) return null;
   const shape = resultShape(c);
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;

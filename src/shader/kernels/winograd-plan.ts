@@ -8,8 +8,6 @@ import { planesOf, type PlanesForm, type TileSize, type TileWidth, type TilesNum
 /** The tiles of the products that are compared. */
 export const WINOGRAD_TILES = {
   large: TILES.large,
-  wide: TILES.wide,
-  broad: { bm: 64, bn: 128, bk: 16, tm: 8, tn: 8, pad: 0, slices: 1 },
   medium: TILES.medium,
   mediumInTwo: { ...TILES.medium, slices: 2 },
   smallInTwo: TILES.smallInTwo,
@@ -28,14 +26,18 @@ export interface WinogradSplit {
   readonly width: TileWidth;
 }
 
-/** Fewer channels leave the products too little to do for the transforms' traffic; estimated. Measured devices have further limits (measured.ts). */
+/** Fewer channels leave the products too little to do for the transforms' traffic; estimated. */
 const THRESHOLDS = { channels: 32, products: 2 ** 21 } as const;
+/** Channels and filters that were measured. */
+const MEASURED_CHANNELS = 64;
 /** What a buffer of a shader may hold, in elements. */
 const MAX_ELEMENTS = 2 ** 27;
 /** Groups that keep a device's multiprocessors busy, and threads. */
-const [ENOUGH, ENOUGH_THREADS] = [264, 2 ** 16];
-/** Terms that a part of the sums has at least. */
-const MIN_TERMS = 64;
+const [ENOUGH, ENOUGH_THREADS] = [264, 2 ** 14];
+/** Kernels of the weight gradient that keep a device busy, with a thread for each. */
+const ENOUGH_KERNELS = 2 ** 16;
+/** Terms that a part of the sums has at least, and those of the weight gradient's usual parts: the products of 64 x 64 channels of 32 x 32 took 2 microseconds less in 16 parts than in 32. */
+const [MIN_TERMS, USUAL_TERMS] = [64, 256];
 const MAX_SPLIT = 64;
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
@@ -52,6 +54,9 @@ export function isWinograd(c: ConvolutionSizes): boolean {
 /** Whether it is likely to be faster than the implicit GEMM. */
 export const isForWinograd = (c: ConvolutionSizes): boolean =>
   Math.min(c.channels, c.filters) >= THRESHOLDS.channels && multiplyAdds(c) >= THRESHOLDS.products && isWinograd(c);
+
+/** Whether it is like those that were measured to be faster where they have many products (measured.ts). */
+export const isLikeMeasuredWinograd = (c: ConvolutionSizes): boolean => Math.min(c.channels, c.filters) >= MEASURED_CHANNELS;
 
 interface Sizes {
   /** The plane that is cut into tiles of results; in the weight gradient that of dy. */
@@ -129,34 +134,36 @@ const groupsOf = ({ planes, tile, rows, columns, split }: WinogradProduct): numb
 const elementsOf = (p: WinogradProduct): number => p.planes * p.split * Math.max(p.rows * p.columns, p.rows * p.terms, p.terms * p.columns);
 
 /** Parts for about so many groups. */
-function splitFor(c: ConvolutionSizes, size: TileSize, tile: WinogradTile, enough: number): number {
+function splitFor(c: ConvolutionSizes, size: TileSize, tile: WinogradTile, enough: number, minTerms = MIN_TERMS): number {
   const one = productOf(c, { size, tile, split: 1 });
-  const maxSplit = Math.max(1, Math.min(MAX_SPLIT, Math.floor(one.terms / MIN_TERMS)));
+  const maxSplit = Math.max(1, Math.min(MAX_SPLIT, Math.floor(one.terms / minTerms)));
   let split = Math.max(1, Math.min(maxSplit, Math.round(enough / groupsOf(one))));
   // Parts of forward and the data gradient are equal.
   if (c.kind !== "weightGradient") while (one.terms % split !== 0) split--;
   return productOf(c, { size, tile, split }).split;
 }
 
-/** Tiles of a thread: four, where there are threads enough in the transform of the fewer channels, and registers. */
+/** Tiles of a thread: four, where they are in a row and there are threads enough. Apart they took up to 10 microseconds longer; large ones take many registers. */
 function usualWidth(c: ConvolutionSizes, size: TileSize): TileWidth {
-  const threads = (sizesOf(c, size).count * Math.min(c.channels, c.filters)) / 4;
-  return size === 2 && threads >= ENOUGH_THREADS ? 4 : 1;
+  const { plane, count } = sizesOf(c, size);
+  const threads = (count * Math.min(c.channels, c.filters)) / 4;
+  return size === 2 && plane[1] % (4 * size) === 0 && threads >= ENOUGH_THREADS ? 4 : 1;
 }
 
 /** What `tune` compares of a size of tiles; none: a buffer would be too large. */
 function splitsOf(c: ConvolutionSizes, size: TileSize): WinogradSplit[] {
   const { rows, columns } = sizesOf(c, size);
   const width = usualWidth(c, size);
-  const names = (Object.keys(WINOGRAD_TILES) as WinogradTile[]).filter((name) => {
-    const { bm, bn } = WINOGRAD_TILES[name];
-    // Else half of a tile is empty.
-    return bm < 2 * Math.max(32, rows) && bn < 2 * Math.max(32, columns);
-  });
+  // Few of the large tiles: each form is compiled and timed.
+  const names = size === 4 ? (["medium"] as const) : (Object.keys(WINOGRAD_TILES) as WinogradTile[]);
   return names.flatMap((tile) => {
-    const isMedium = WINOGRAD_TILES[tile].bm === 64 && WINOGRAD_TILES[tile].bn === 64;
-    const wished = (isMedium ? [1, 2, 4] : [2]).map((rounds) => splitFor(c, size, tile, rounds * ENOUGH));
-    if (groupsOf(productOf(c, { size, tile, split: 1 })) >= ENOUGH / 4) wished.unshift(1);
+    const { bm, bn } = WINOGRAD_TILES[tile];
+    // Half of a tile would be empty.
+    if (tile !== "medium" && (bm >= 2 * Math.max(32, rows) || bn >= 2 * Math.max(32, columns))) return [];
+    const wished = [splitFor(c, size, tile, 2 * ENOUGH)];
+    if (tile === "medium") wished.push(splitFor(c, size, tile, ENOUGH));
+    if (groupsOf(productOf(c, { size, tile, split: 1 })) >= ENOUGH / 4) wished.push(1);
+    if (c.kind === "weightGradient") wished.push(splitFor(c, size, tile, 2 * ENOUGH, USUAL_TERMS));
     return [...new Set(wished)].flatMap((split) =>
       elementsOf(productOf(c, { size, tile, split })) > MAX_ELEMENTS ? [] : [{ size, tile, split, width }],
     );
@@ -178,23 +185,24 @@ export function usualWinogradSplit(c: ConvolutionSizes, size: TileSize = 2): Win
   const { rows, columns } = sizesOf(c, size);
   const groups = (tile: WinogradTile): number => groupsOf(productOf(c, { size, tile, split: 1 }));
   const tile = ((): WinogradTile => {
+    if (size === 4) return "medium";
     if (Math.min(rows, columns) <= 32) return "smallInTwo";
-    if (rows > 64 && columns > 64 && groups("large") >= ENOUGH) return "large";
-    if (rows > 64 && groups("wide") >= 2 * ENOUGH) return "wide";
-    return rows <= 64 && columns > 64 && groups("broad") >= 2 * ENOUGH ? "broad" : "medium";
+    // Larger tiles were slower at all sizes that were measured, up to 512 channels of 7 x 7 and 64 of 56 x 56.
+    return c.kind === "weightGradient" || groups("medium") >= 0.9 * ENOUGH ? "medium" : "mediumInTwo";
   })();
-  const wished = groups(tile) >= 0.9 * ENOUGH ? 1 : splitFor(c, size, tile, 2 * ENOUGH);
+  // Its groups have twice the threads.
+  const enough = tile === "mediumInTwo" ? ENOUGH / 2 : ENOUGH;
+  const wished =
+    groups(tile) >= 0.9 * enough ? 1 : splitFor(c, size, tile, 2 * enough, c.kind === "weightGradient" ? USUAL_TERMS : MIN_TERMS);
   return splits.find((s) => s.tile === tile && s.split === wished) ?? splits.find((s) => s.tile === tile) ?? splits[0] ?? null;
 }
 
-/** The variants by name: what `tune` compares, and the usual ones with the other width of the transforms. */
+/** The variants by name: what `tune` compares, and the usual one with the other width of the transforms. */
 export function winogradVariants(c: ConvolutionSizes): ReadonlyMap<string, WinogradSplit> {
   const splits = winogradSplits(c);
-  const others = ([2, 4] as const).flatMap((size): WinogradSplit[] => {
-    const usual = usualWinogradSplit(c, size);
-    return usual === null ? [] : [{ ...usual, width: usual.width === 4 ? 1 : 4 }];
-  });
-  return new Map([...splits, ...others].map((split) => [nameOf(split, usualWidth(c, split.size)), split]));
+  const usual = usualWinogradSplit(c);
+  const other: readonly WinogradSplit[] = usual === null ? [] : [{ ...usual, width: usual.width === 4 ? 1 : 4 }];
+  return new Map([...splits, ...other].map((split) => [nameOf(split, usualWidth(c, split.size)), split]));
 }
 
 /** The split that `tune` says; null: it says none, or another form. */
@@ -270,7 +278,7 @@ export interface WinogradPlan {
 export function winogradPlan(c: ConvolutionSizes, split: WinogradSplit): WinogradPlan {
   const { size } = split;
   const product = productOf(c, split);
-  const hasLanes = product.split >= 4 || c.channels * c.filters < ENOUGH_THREADS;
+  const hasLanes = product.split >= 4 || c.channels * c.filters < ENOUGH_KERNELS;
   if (c.kind === "weightGradient") {
     const planes = (of: TransformedPlanes): Transform<PlanesForm> => planesFor(c, of, product.terms, product.split, split);
     return { product, source: planes("source of weights"), gradient: planes("gradient of weights"), result: null, hasLanes };
