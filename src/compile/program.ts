@@ -10,7 +10,7 @@ import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { Storage, type Desc } from "../core/storage.ts";
-import { announcingContainers, type ContainerListener } from "../shader/dxbc/shader-program.ts";
+import { announcingContainers, makeCode, type ContainerListener } from "../shader/dxbc/shader-program.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./path-graph.ts";
@@ -184,7 +184,7 @@ function planned(
 ): { readonly graph: Graph; readonly plan: Plan; readonly positions: readonly number[] } {
   const optimized = inPhase("optimize", () => optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions)));
   // Those of convolutions and products first: their pipelines take longest.
-  for (const { shader } of optimized.nodes) void shader?.bytes;
+  makeCode(optimized.nodes.flatMap(({ shader }) => shader ?? []));
   const fused = fuses(native.capabilities, optimized, fuse, regions !== undefined)
     ? inPhase("fuse", () =>
         fuseRegions(

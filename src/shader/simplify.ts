@@ -172,8 +172,8 @@ function tripsOf(s: For, start: Value, end: Value, step: Value): number[] | null
   return Array.from({ length: count }, (_, i) => from + i * by);
 }
 
-/** Statements, those of inner loops by their trips. */
-function weight(block: Block): number {
+/** Statements, those of loops that are unrolled by their trips. */
+export function weight(block: Block): number {
   let n = 0;
   for (const s of block) {
     let inner = 0;

@@ -9,6 +9,7 @@ import { inPhase } from "../../host/phases.ts";
 import { isVerified, readContainer, writeContainer } from "./container-store.ts";
 import type { Element, Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
+import { weight } from "../simplify.ts";
 import { verifyShader } from "../validate.ts";
 
 /** What a launch is about: shapes by the buffers' names, numbers by the parameters' names. */
@@ -120,14 +121,25 @@ export class ShaderProgram {
     return compiled;
   }
 
+  /** @internal Whether it has been compiled in a form, by an earlier process too. */
+  isKnown(form: number): boolean {
+    if (this.#compiled[form] !== undefined) return true;
+    return (
+      this.#code !== null && !isVerified() && inPhase("emit", () => (this.#compiled[form] = this.#stored(form) ?? undefined)) !== undefined
+    );
+  }
+
+  #stored(form: number): CompiledShader | null {
+    return this.#code === null ? null : readContainer(`${form} ${this.#code}`);
+  }
+
   #compile(form: number): CompiledShader {
     const emit = (): CompiledShader => emitShader(this.source, { seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 });
     if (this.#code === null) return emit();
-    const code = `${form} ${this.#code}`;
-    const stored = readContainer(code);
+    const stored = this.#stored(form);
     if (stored === null) {
       const made = emit();
-      writeContainer(code, made);
+      writeContainer(`${form} ${this.#code}`, made);
       return made;
     }
     if (isVerified() && !isDeepStrictEqual(emit(), stored)) throw new ShaderError(this.#name, "the cache has other code for it", "");
@@ -204,6 +216,15 @@ class Call implements ShaderCall {
     return this.#program.compiledForm(this.#form).bytes;
   }
 
+  get isKnown(): boolean {
+    return this.#program.isKnown(this.#form);
+  }
+
+  /** Statements of its shader. */
+  get length(): number {
+    return weight(this.#program.source.body);
+  }
+
   get views(): Uint8Array {
     return this.#program.compiledForm(this.#form).views;
   }
@@ -216,4 +237,14 @@ class Call implements ShaderCall {
       return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
     }));
   }
+}
+
+/** Makes the code of launches: first what is known, then the longest shader first, since its pipeline takes longest. */
+export function makeCode(calls: Iterable<ShaderCall>): void {
+  const unknown: Call[] = [];
+  for (const call of new Map([...calls].map((c) => [c.id, c])).values())
+    if (call instanceof Call && !call.isKnown) unknown.push(call);
+    else void call.bytes;
+  const lengths = new Map(unknown.map((call) => [call, inPhase("emit", () => call.length)]));
+  for (const call of unknown.sort((a, b) => lengths.get(b)! - lengths.get(a)!)) void call.bytes;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { containerFolder, readContainer, shrink, writeContainer } from "../../../src/shader/dxbc/container-store.ts";
 import { emitShader, type CompiledShader } from "../../../src/shader/dxbc/emit.ts";
-import { announcingContainers, ShaderProgram } from "../../../src/shader/dxbc/shader-program.ts";
+import { announcingContainers, makeCode, ShaderProgram } from "../../../src/shader/dxbc/shader-program.ts";
 import type { Shader } from "../../../src/shader/ir.ts";
 import { Scope } from "../../../src/shader/language.ts";
 
@@ -45,6 +45,36 @@ function later(factor: number, code = `scaled by ${factor}`): { readonly program
 
 const files = (): string[] => readdirSync(containerFolder()).map((name) => join(containerFolder(), name));
 const plain = ({ bytes, views, uniforms, instructions, registers }: CompiledShader): unknown => ({ bytes: [...bytes], views: [...views], uniforms, instructions, registers }); // prettier-ignore
+
+/** A program with a loop of so many trips, which is unrolled. */
+function unrolled(trips: number): { readonly program: ShaderProgram; readonly made: () => number } {
+  let count = 0;
+  const make = (): Shader => {
+    count++;
+    const s = new Scope<{ x: "f32"; y: "f32" }, Record<string, never>>("sum", 64, buffers, {}, false);
+    const sum = s.variable(s.f32(0));
+    s.for(0, trips, (i) => void (sum.value = sum.value.add(s.buffers.x.load(s.thread.mul(i)))), { unroll: true });
+    s.buffers.y.store(s.thread, sum.value);
+    return { ...s.finish(), isPrecise: false };
+  };
+  const code = `sum of ${trips}`;
+  return { program: new ShaderProgram({ name: "sum", threads: 64, buffers: Object.values(buffers), code, make }), made: () => count };
+}
+
+it("those of a program are made as long ones first, behind what an earlier process has made", () => {
+  unrolled(3).program.compiled(traits);
+  const all = [2, 9, 3, 30, 5].map((trips) => unrolled(trips));
+  const facts = { shapes: { x: [64], y: [64] }, params: {} };
+  const calls = all.map(({ program }) => program.call(traits, 1, facts));
+  const told: CompiledShader[] = [];
+  announcingContainers((made) => told.push(made), () => makeCode([...calls, calls[0]!])); // prettier-ignore
+  expect(told.map(({ bytes }) => bytes)).toEqual([2, 3, 1, 4, 0].map((i) => calls[i]!.bytes));
+  expect(all.map(({ made }) => made())).toEqual([1, 1, 0, 1, 1]);
+  // All of them again: nothing is made, and all are told of.
+  const again: CompiledShader[] = [];
+  announcingContainers((made) => again.push(made), () => makeCode(calls)); // prettier-ignore
+  expect(again.map(({ bytes }) => bytes)).toEqual(calls.map(({ bytes }) => bytes));
+});
 
 describe("compiled shaders", () => {
   it("are found by a later program with the same code, whose source is not made", () => {
