@@ -187,7 +187,8 @@ export function usualWinogradSplit(c: ConvolutionSizes, size: TileSize = 2): Win
   const tile = ((): WinogradTile => {
     if (size === 4) return "medium";
     if (Math.min(rows, columns) <= 32) return "smallInTwo";
-    // Larger tiles were slower at all sizes that were measured, up to 512 channels of 7 x 7 and 64 of 56 x 56.
+    // Larger tiles were slower at the other sizes that were measured, up to 512 channels of 7 x 7 and 64 of 56 x 56.
+    if (c.kind === "weightGradient" && groups("large") >= 0.9 * ENOUGH) return "large";
     return c.kind === "weightGradient" || groups("medium") >= 0.9 * ENOUGH ? "medium" : "mediumInTwo";
   })();
   // Its groups have twice the threads.

@@ -122,32 +122,38 @@ function summed(s: G, { isSplit }: WeightGradientForm, matrix: Uint, at: Uint): 
   return sum.value;
 }
 
+/** Kernels are written as they lie, by way of shared memory. */
 function transformedGradient(s: G, form: WeightGradientForm): void {
   const { y } = s.buffers as { readonly y: Numbers };
   const { kernels } = s.params;
   const { size, hasLanes } = form;
   const { points, kernel: g } = TRANSFORMS[size];
   const together = kernelsOf(form);
-  const own = hasLanes ? s.local.mod(together) : s.local;
-  const at = s.group.mul(together).add(own);
-  const write = (products: readonly Float[]): void => {
-    const made = sandwiched(transposed(g), inRows(products, points));
-    const epilogue = epilogueOf(s, form)(() => s.u32(0));
-    made.forEach((value, i) => {
-      const element = at.mul(KERNEL_SIZE).add(i);
-      y.storesInside(element, epilogue([value], element));
-    });
-  };
   const planes = planesOf(size);
-  if (!hasLanes) {
-    s.if(at.lt(kernels), () => write(Array.from({ length: planes }, (_, i) => summed(s, form, s.u32(i), at))));
-    return;
-  }
-  const shared = s.shared("f32", planes * together);
-  const inside = at.lt(kernels);
-  shared.store(s.local, inside.select(summed(s, form, s.local.div(together), inside.select(at, 0)), 0));
+  const first = s.group.mul(together);
+  const own = hasLanes ? s.local.mod(together) : s.local;
+  const inside = first.add(own).lt(kernels);
+  const at = inside.select(first.add(own), 0);
+  const written = s.shared("f32", together * KERNEL_SIZE);
+  const put = (products: readonly Float[]): void =>
+    sandwiched(transposed(g), inRows(products, points)).forEach((value, i) => written.store(own.mul(KERNEL_SIZE).add(i), value));
+  if (hasLanes) {
+    const sums = s.shared("f32", planes * together);
+    sums.store(s.local, summed(s, form, s.local.div(together), at));
+    s.barrier();
+    s.if(s.local.lt(together), () => put(Array.from({ length: planes }, (_, i) => sums.load(own.add(i * together)))));
+  } else put(Array.from({ length: planes }, (_, i) => summed(s, form, s.u32(i), at)));
   s.barrier();
-  s.if(s.local.lt(together).and(inside), () => write(Array.from({ length: planes }, (_, i) => shared.load(own.add(i * together)))));
+  const epilogue = epilogueOf(s, form)(() => s.u32(0));
+  const [count, total] = [together * KERNEL_SIZE, kernels.mul(KERNEL_SIZE)];
+  for (let i = 0; i < count; i += s.threads) {
+    const element = s.local.add(i);
+    const target = first.mul(KERNEL_SIZE).add(element);
+    const isThere = target.lt(total);
+    s.if(i + s.threads <= count ? isThere : isThere.and(element.lt(count)), () =>
+      y.storesInside(target, epilogue([written.load(element)], target)),
+    );
+  }
 }
 
 /** @internal As convolutionKernel has it. */
