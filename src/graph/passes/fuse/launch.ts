@@ -3,6 +3,7 @@ import { DTYPES, packedBytes } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ShaderTraits } from "../../../dml/capabilities.ts";
 import type { Element, Shader } from "../../../shader/ir.ts";
+import { foldOf } from "../../../shader/operations/reductions.ts";
 import { callOf, kernel, type Kernel } from "../../../shader/kernels/kernel.ts";
 import type { Parameters as Params } from "../../../shader/language.ts";
 import type { Uint } from "../../../shader/numbers.ts";
@@ -96,7 +97,8 @@ function withThreads(form: Form, threads: number): Form {
 }
 
 /** Values that a region's threads combine in shared memory, at most. */
-const combined = ({ rows }: Form): number => (rows === null || rows.plan.across === 1 ? 0 : rows.passes.flat().length);
+const combined = ({ rows }: Form): number =>
+  rows === null || rows.plan.across === 1 ? 0 : rows.passes.flat().reduce((n, node) => n + foldOf(node)!.dtypes.length, 0);
 
 /** Whether regions have as many threads, or so few that those with fewer can have more rows. */
 export function canShareThreads(forms: readonly Form[]): boolean {

@@ -18,6 +18,8 @@ interface Position {
   readonly lanes: Lanes;
   /** Null: surely in the row. */
   readonly inside: Bool | null;
+  /** The first one's index in the row. */
+  readonly column: Uint;
 }
 
 class RowCode {
@@ -53,7 +55,8 @@ class RowCode {
     const { width } = this.#plan;
     const { axes, reduced } = this.#rows.shape;
     const inside = asks ? unit.lt(reduced / width) : null;
-    let rest = { kept: this.#index, reduced: (inside === null ? unit : inside.select(unit, 0)).mul(width) };
+    const column = (inside === null ? unit : inside.select(unit, 0)).mul(width);
+    let rest = { kept: this.#index, reduced: column };
     const grid: GridAxis[] = [];
     let inner = 1;
     axes.toReversed().forEach(({ size, isReduced }, i) => {
@@ -64,7 +67,7 @@ class RowCode {
       inner *= size;
     });
     const base = grid.map((a) => a.at.mul(a.inner)).reduce((a, b) => a.add(b), this.#s.u32(0));
-    return { inside, lanes: { kind: "run", base, step: 1, alignment: width, grid } };
+    return { inside, column, lanes: { kind: "run", base, step: 1, alignment: width, grid } };
   }
 
   /** Once for each access of this thread; in blocks of their own where that is a loop. */
@@ -88,22 +91,26 @@ class RowCode {
   #reduce(nodes: readonly GraphNode[]): void {
     const s = this.#s;
     const folds = nodes.map((node) => foldOf(node)!);
-    const none = nodes.map((node, i) => folds[i]!.none(s, node.inputs[0]!.dtype));
+    const none = folds.map((fold) => fold.none(s));
     const isLoop = this.#plan.together < this.#plan.each;
-    const sums = none.map((x) => (isLoop ? (s.variable(x as Float) as { value: Number }) : { value: x }));
+    const sums = none.map((list) => list.map((x) => (isLoop ? (s.variable(x as Float) as { value: Number }) : { value: x })));
     this.#pass((positions) =>
       nodes.forEach((node, i) => {
         const { element, combine } = folds[i]!;
         const x = node.inputs[0]!;
-        const terms = positions.flatMap(({ lanes, inside }) => {
+        const terms = positions.flatMap(({ lanes, inside, column }) => {
           const found = this.#code.read(x, lanes) as readonly Number[];
           const all = found.length === 1 ? new Array<Number>(this.#plan.width).fill(found[0]!) : found;
-          return all.map((v) => (inside === null ? element(v) : inside.select(element(v) as Float, none[i]! as Float)));
+          return all.map((v, k) => {
+            const own = element(s, v, k === 0 ? column : column.add(k));
+            return inside === null ? own : own.map((y, part) => inside.select(y as Float, none[i]![part]! as Float));
+          });
         });
-        sums[i]!.value = combine(sums[i]!.value, balanced(terms, combine));
+        const before = sums[i]!.map((sum) => sum.value);
+        combine(before, balanced(terms, combine)).forEach((value, part) => (sums[i]![part]!.value = value));
       }),
     );
-    const all = this.#across(nodes, folds, sums.map((x) => x.value)); // prettier-ignore
+    const all = this.#across(folds, sums.map((list) => list.map((x) => x.value))); // prettier-ignore
     nodes.forEach((node, i) => {
       const result = folds[i]!.finish(all[i]!, this.#rows.shape.reduced);
       const { dtype } = node.outputs[0]!;
@@ -119,35 +126,39 @@ class RowCode {
   }
 
   /** Combines the values of a row's threads, in an order that does not depend on timing. */
-  #across(nodes: readonly GraphNode[], folds: readonly Fold[], values: readonly Number[]): Number[] {
+  #across(folds: readonly Fold[], values: readonly (readonly Number[])[]): (readonly Number[])[] {
     const s = this.#s;
     const { across, rows, isAlong } = this.#plan;
     if (across === 1) return [...values];
     const counts = { f32: 0, u32: 0, i32: 0 };
-    const memories = nodes.map((node) => {
-      const { dtype } = node.inputs[0]!;
-      const element = FLOATS.has(dtype) ? "f32" : dtype === "int32" ? "i32" : "u32";
-      return this.#memory(counts[element]++, element);
-    });
+    const memories = folds.map(({ dtypes }) =>
+      dtypes.map((dtype) => {
+        const element = FLOATS.has(dtype) ? "f32" : dtype === "int32" ? "i32" : "u32";
+        return this.#memory(counts[element]++, element);
+      }),
+    );
     // The last pass's results have been read.
     if (this.#isUsed) s.barrier();
     this.#isUsed = true;
-    values.forEach((value, i) => memories[i]!.store(s.local, value as Float));
+    values.forEach((list, i) => list.forEach((value, part) => memories[i]![part]!.store(s.local, value as Float)));
     s.barrier();
     const stride = isAlong ? 1 : rows;
     const first = isAlong ? s.local.sub(this.#thread) : s.local.mod(rows);
-    const gathered = (memory: SharedElements<"f32">, fold: Fold, from: Uint, count: number, step: number): Number =>
-      balanced(Array.from({ length: count }, (_, k) => memory.load(from.add(k * step * stride)) as Number), fold.combine); // prettier-ignore
+    const gathered = (i: number, from: Uint, count: number, step: number): readonly Number[] =>
+      balanced(Array.from({ length: count }, (_, k) => memories[i]!.map((memory) => memory.load(from.add(k * step * stride)) as Number)), folds[i]!.combine); // prettier-ignore
     let left = across;
     while (left > RADIX) {
       const parts = left / RADIX;
       s.if(this.#thread.lt(parts), () =>
-        memories.forEach((memory, i) => memory.store(s.local, gathered(memory, folds[i]!, s.local, RADIX, parts) as Float)),
+        memories.forEach((list, i) => {
+          const own = gathered(i, s.local, RADIX, parts);
+          list.forEach((memory, part) => memory.store(s.local, own[part]! as Float));
+        }),
       );
       s.barrier();
       left = parts;
     }
-    return memories.map((memory, i) => gathered(memory, folds[i]!, first, left, 1));
+    return folds.map((_, i) => gathered(i, first, left, 1));
   }
 
   #know(pass: number): void {
@@ -198,7 +209,7 @@ class RowCode {
 }
 
 /** In pairs, so that no sum waits for all before it. */
-function balanced(values: readonly Number[], combine: Fold["combine"]): Number {
+function balanced(values: readonly (readonly Number[])[], combine: Fold["combine"]): readonly Number[] {
   let list = [...values];
   while (list.length > 1)
     list = Array.from({ length: Math.ceil(list.length / 2) }, (_, i) => (2 * i + 1 < list.length ? combine(list[2 * i]!, list[2 * i + 1]!) : list[2 * i]!)); // prettier-ignore
