@@ -210,6 +210,11 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
         yield plain(`${name}Gradient`, dtype, keys, forGradient, ([q, k, v, d]) => gradient(attend(q!, k!, v!), d!, [q!, k!, v!]));
       }
     }
+  for (const keys of sizes.columns.slice(0, 2)) {
+    const heads = Math.max(1, sizes.elementsOfRows / (keys * HEAD));
+    const operands = (): Tensor[] => [1, keys, keys].map((length, i) => seeded([1, heads, length, HEAD], "float32", i + 1));
+    yield plain("fewQueryAttention", "float32", keys, operands, ([q, k, v]) => dx.nn.functional.scaledDotProductAttention(q!, k!, v!));
+  }
   for (const columns of sizes.columns.slice(0, 2)) {
     const rows = sizes.elementsOfRows / columns;
     const makeInputs = (): Tensor[] => [

@@ -26,6 +26,7 @@ export const SHADERS = [
   "directConvolution",
   "directInputGradient",
   "directWeightGradient",
+  "fewQueryAttention",
   "fft",
   "gelu",
   "layerNorm",

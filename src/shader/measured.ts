@@ -118,6 +118,7 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ),
   ...ranges("attention", ["float32"], ["alone"], 256),
   ...ranges("attentionGradient", ["float32"], ["alone"], 256),
+  ...ranges("fewQueryAttention", ["float32"], everywhere, 64),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),
   ...ranges("causalAttentionGradient", ["float32"], everywhere, 1024),
 ];

@@ -91,6 +91,11 @@ const CASES: readonly (readonly [name: string, sizes: Sizes])[] = [
   ["of the greatest widths", { batch: 1, heads: 1, keyHeads: 1, queries: 65, keys: 65, width: 128, valueWidth: 128 }],
   ["with a mask of each element", { batch: 2, heads: 2, keyHeads: 2, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [2, 2, 5, 70] }],
   ["with a mask of keys", { batch: 2, heads: 2, keyHeads: 1, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [2, 1, 1, 70] }],
+  [
+    "of few queries and many keys",
+    { batch: 2, heads: 6, keyHeads: 2, queries: 3, keys: 300, width: 64, valueWidth: 64, mask: [2, 1, 1, 300] },
+  ],
+  ["of few queries with odd widths", { batch: 1, heads: 2, keyHeads: 2, queries: 2, keys: 129, width: 18, valueWidth: 68 }],
   ["with a mask of queries", { batch: 2, heads: 2, keyHeads: 2, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [1, 2, 5, 1] }],
 ];
 

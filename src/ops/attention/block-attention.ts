@@ -22,6 +22,7 @@ import {
   type AttentionForm,
   type AttentionLaunch,
 } from "../../shader/kernels/attention.ts";
+import { fewQueryAttention, takesFewQueries } from "../../shader/kernels/few-query-attention.ts";
 import { callOf, type Kernel } from "../../shader/kernels/kernel.ts";
 import { toDType } from "../data/conversion.ts";
 import { clone } from "../data/state.ts";
@@ -42,6 +43,8 @@ export interface BlockAttention {
   readonly hasMask: boolean;
   /** Probability with which a weight is dropped; 0: no state is among the inputs. */
   readonly p: number;
+  /** Whether a group of threads has one query, forward: few-query-attention.ts. */
+  readonly isFew: boolean;
 }
 
 /** The gradients of composed operations: of gradients that have gradients, and of masks. state: of the random numbers that drop weights, null: none. */
@@ -122,14 +125,21 @@ function chooses(
     keys,
     causal,
     isGradient,
+    isFew = false,
     settings,
-  }: { readonly keys: number; readonly causal: boolean; readonly isGradient: boolean; readonly settings: unknown },
+  }: {
+    readonly keys: number;
+    readonly causal: boolean;
+    readonly isGradient: boolean;
+    readonly isFew?: boolean;
+    readonly settings: unknown;
+  },
   run: (tensors: readonly Tensor[]) => Tensor,
 ): boolean {
   const q = tensors[0]!;
   if (q.dtype !== "float32" && q.dtype !== "float16") return false;
   const { capabilities } = nativeDevice(q.device, "scaledDotProductAttention");
-  const name: ShaderName = `${causal ? "causalAttention" : "attention"}${isGradient ? "Gradient" : ""}`;
+  const name: ShaderName = isFew ? "fewQueryAttention" : `${causal ? "causalAttention" : "attention"}${isGradient ? "Gradient" : ""}`;
   const tuned = capabilities.runsShaders ? tracedChoice({ name, tensors, settings, run }) : null;
   return tuned ?? choosesShader(capabilities, tracer() === null, name, { dtype: q.dtype, extent: keys, isPacked: true });
 }
@@ -138,7 +148,7 @@ function chooses(
 function gradientAgain([q, k, v, dy, ...mask]: readonly Tensor[], attrs: BlockAttention): Tensor {
   return enableGrad(() => {
     const leaves = [q!, k!, v!].map((t) => t.detach().requiresGrad_());
-    const [y] = dispatch(blockAttentionOp, [...leaves, ...mask], { ...attrs, p: 0 });
+    const [y] = dispatch(blockAttentionOp, [...leaves, ...mask], { ...attrs, p: 0, isFew: false });
     const found = gradientsOf(y!, leaves, { gradient: dy! }) as Tensor[];
     return cat(found.map((t) => reshape(t, [t.size])), 0); // prettier-ignore
   });
@@ -188,7 +198,14 @@ const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
   lower: (g, inputs, attrs, [y, logs, next]) => {
     const operands = operandsOf(inputs, attrs, false);
     const outputs = { y: outputOf(y!), logs: outputOf(logs!), ...(next === undefined ? {} : { next: outputOf(next) }) };
-    return emit(g, attention(formOf(g, operands, attrs)), operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
+    const form = formOf(g, operands, attrs);
+    return emit(
+      g,
+      attrs.isFew ? fewQueryAttention(form) : attention(form),
+      operands as unknown as Record<string, Expr>,
+      outputs,
+      launchOf(operands, attrs),
+    );
   },
   grad,
 });
@@ -287,7 +304,9 @@ export interface BlockOptions {
 export function blockAttention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, options: BlockOptions): Tensor | null {
   const { scale, causal, isGrouped, p, generator } = options;
   if ([q, k, v].some((t) => t.size === 0) || batching() !== null) return null;
-  const settings = { keys: k.shape.at(-2)!, causal, isGradient: false, settings: { scale, causal, isGrouped, p } };
+  const keys = k.shape.at(-2)!;
+  const isFew = !causal && p === 0 && q.dtype === "float32" && takesFewQueries(q.shape.at(-2)!, keys);
+  const settings = { keys, causal, isGradient: false, isFew, settings: { scale, causal, isGrouped, p } };
   const again = ([ownQ, ownK, ownV, ownMask]: readonly Tensor[]): Tensor =>
     attend!(ownQ!, ownK!, ownV!, ownMask ?? null, { ...options, generator: new Generator(0) });
   if (!chooses(mask === null ? [q, k, v] : [q, k, v, mask], settings, again)) return null;
@@ -299,7 +318,7 @@ export function blockAttention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | n
     return null;
   }
   const [heads, keyHeads] = [sizes[0]![1], sizes[1]![1]];
-  const attrs: BlockAttention = { scale, causal, heads, sharing: heads / keyHeads, hasMask: mask !== null, p };
+  const attrs: BlockAttention = { scale, causal, heads, sharing: heads / keyHeads, hasMask: mask !== null, p, isFew };
   const flat = (t: Tensor): Tensor => reshape(t, [sizeOf(t.shape.slice(0, -2)), ...t.shape.slice(-2)]);
   const inputs = [q, k, v].map((t) => filled(flat(t)));
   if (mask !== null) inputs.push(reshape(mask, [...fourSizes(mask.shape)!]));

@@ -34,7 +34,8 @@ export interface AttentionForm {
   readonly isUnrolled: boolean;
 }
 
-const PARAMS = {
+/** Numbers of a launch. */
+export const ATTENTION_PARAMS = {
   /** Queries and keys of a head. */
   queries: "u32",
   keys: "u32",
@@ -51,12 +52,12 @@ const PARAMS = {
   threshold: "u32",
   factor: "f32",
 } as const;
-export type AttentionLaunch = { readonly [name in keyof typeof PARAMS]: number };
+export type AttentionLaunch = { readonly [name in keyof typeof ATTENTION_PARAMS]: number };
 
 export const MAX_WIDTH = 128;
 
 type Buffers = { readonly [name: string]: FloatElement | "u32" };
-type S = Scope<Buffers, typeof PARAMS>;
+type S = Scope<Buffers, typeof ATTENTION_PARAMS>;
 
 const nameOf = (
   { element, width, valueWidth, isCausal, hasMask, drops, isUnrolled }: AttentionForm,
@@ -303,7 +304,7 @@ export interface AttentionKernel {
   readonly name: string;
   readonly inputs: Buffers;
   readonly outputs: Buffers;
-  readonly params: typeof PARAMS;
+  readonly params: typeof ATTENTION_PARAMS;
   readonly rows: "queries" | "keys";
   readonly body: Body;
 }
@@ -319,13 +320,13 @@ export const attentionKernels = {
     const e = form.element;
     const inputs = { q: e, k: e, v: e, ...optional(form) };
     const outputs: Buffers = { y: e, logs: "f32", ...(form.drops ? { next: "u32" } : {}) };
-    return { name: "attention", inputs, outputs, params: PARAMS, rows: "queries", body: attend };
+    return { name: "attention", inputs, outputs, params: ATTENTION_PARAMS, rows: "queries", body: attend };
   },
   queryGradient: (form: AttentionForm): AttentionKernel => ({
     name: "attention gradient of queries",
     inputs: gradient(form),
     outputs: { dq: form.element },
-    params: PARAMS,
+    params: ATTENTION_PARAMS,
     rows: "queries",
     body: attendQueryGradient,
   }),
@@ -333,7 +334,7 @@ export const attentionKernels = {
     name: "attention gradient of keys",
     inputs: gradient(form),
     outputs: { dk: form.element, dv: form.element },
-    params: PARAMS,
+    params: ATTENTION_PARAMS,
     rows: "keys",
     body: attendKeyGradient,
   }),

@@ -5,6 +5,7 @@ import { radicesOf, shaderPlanOf, shaderTables, type ShaderPlan } from "../../..
 import type { GraphBuilder } from "../../../src/graph/builder.generated.ts";
 import type { Expr, ShaderCall } from "../../../src/graph/graph.ts";
 import { attention, attentionKeyGradient, attentionQueryGradient } from "../../../src/shader/kernels/attention.ts";
+import { fewQueryAttention } from "../../../src/shader/kernels/few-query-attention.ts";
 import { ATTENTION_TILES } from "../../../src/shader/kernels/attention-tiles.ts";
 import { fft } from "../../../src/shader/kernels/fft.ts";
 import { expectClose, launch, numbers } from "./support.ts";
@@ -148,6 +149,29 @@ describe("attention", () => {
       expectClose(dv!, [0, 1, 2, 3, 4].flatMap((j) => Array.from({ length: 8 }, (_, e) => weights.reduce((sum, row, i) => sum + row[j]! * dy[8 * i + e]!, 0)))); // prettier-ignore
     },
   );
+
+  it.each([5, 140])("of few queries, each by a group, over %i keys", (count) => {
+    const [many, values] = [numbers(count * 4, 5, 1), numbers(count * 8, 6, 1)];
+    const own = Array.from({ length: 3 * count }, (_, i) => (i < count || i % 4 === 0 ? -Infinity : 0.25));
+    const { y, logs } = launch(
+      fewQueryAttention(form),
+      {
+        q: buffers.q,
+        k: { shape: [1, count, 4], values: many },
+        v: { shape: [1, count, 8], values },
+        mask: { shape: [1, 1, 3, count], values: own },
+        y: { shape: [1, 3, 8] },
+        logs: { shape: [1, 3] },
+      },
+      { ...params, keys: count, maskQuery: count },
+    );
+    const exps = [0, 1, 2].map((i) => Array.from({ length: count }, (_, j) => Math.exp(0.5 * [0, 1, 2, 3].reduce((sum, e) => sum + q[4 * i + e]! * many[4 * j + e]!, 0) + own[count * i + j]!))); // prettier-ignore
+    const totals = exps.map((row) => row.reduce((a, b) => a + b));
+    const want = exps.flatMap((row, i) => Array.from({ length: 8 }, (_, e) => (totals[i] === 0 ? 0 : row.reduce((sum, w, j) => sum + w * values[8 * j + e]!, 0) / totals[i]!))); // prettier-ignore
+    expectClose(y!, want, "f32", 16);
+    expectClose(logs!.slice(1), totals.slice(1).map(Math.log), "f32", 16);
+    expect(logs![0]).toBe(Infinity);
+  });
 
   it("of a number that is none", () => {
     const odd = { ...buffers.q, values: q.map((x, i) => (i === 5 ? NaN : x)) };
