@@ -206,12 +206,12 @@ export function winogradVariants(c: ConvolutionSizes): ReadonlyMap<string, Winog
   return new Map([...splits, ...other].map((split) => [nameOf(split, usualWidth(c, split.size)), split]));
 }
 
-/** The split that `tune` says; null: it says none, or another form. */
+/** The split that `tune` says; null: it says none, or another form. Weight gradients keep the smaller error of F(2 x 2, 3 x 3). */
 export function tunedWinogradSplit(c: ConvolutionSizes): WinogradSplit | null {
   if (!isWinograd(c)) return null;
-  const variants = winogradVariants(c);
-  const name = variantOf([...variants.keys()]);
-  return name === null ? null : variants.get(name)!;
+  const variants = [...winogradVariants(c)].filter(([, { size }]) => size === 2 || c.kind !== "weightGradient");
+  const name = variantOf(variants.map(([own]) => own));
+  return variants.find(([own]) => own === name)?.[1] ?? null;
 }
 
 interface Transform<F> {
