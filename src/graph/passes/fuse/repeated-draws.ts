@@ -50,16 +50,14 @@ export function splitDraws(graph: Graph): Graph {
     const [state, words, next] = [node.inputs[0]!, node.outputs[0]!, node.outputs[1]!];
     const before = behind.get(state.value) ?? { state, skipped: 0 };
     const skipped = before.skipped + Math.ceil(sizeOf(words.sizes) / BLOCK_WORDS);
-    const from = skipped < 2 ** 32 ? before : { state, skipped: 0 };
-    const total = from === before ? skipped : Math.ceil(sizeOf(words.sizes) / BLOCK_WORDS);
-    // Of a state in the middle of a chain that begins again, the node is needed.
-    if (from !== before) read.add(state.value);
-    behind.set(next.value, { state: from.state, skipped: total });
+    // A launch's number has 32 bits.
+    if (skipped >= 2 ** 32) return graph;
+    behind.set(next.value, { state: before.state, skipped });
     const { id, origin, attributes } = node;
-    const made = (of: object, out: Expr): GraphNode => ({ id, operator: "RANDOM_GENERATOR", attributes: { ...attributes, ...of }, inputs: [from.state], outputs: [out], origin, mark: node.mark ?? null }); // prettier-ignore
-    nodes.push(made({ [SKIPPED]: from.skipped }, words));
+    const made = (of: object, out: Expr): GraphNode => ({ id, operator: "RANDOM_GENERATOR", attributes: { ...attributes, ...of }, inputs: [before.state], outputs: [out], origin, mark: node.mark ?? null }); // prettier-ignore
+    nodes.push(made({ [SKIPPED]: before.skipped }, words));
     const isRead = read.has(next.value);
-    if (isRead || needed.has(next.value)) (isRead ? nodes : last).push(made({ [SKIPPED]: total, [GIVES_STATE]: true }, next));
+    if (isRead || needed.has(next.value)) (isRead ? nodes : last).push(made({ [SKIPPED]: skipped, [GIVES_STATE]: true }, next));
   }
   return withNodes(graph, [...nodes, ...last], (x) => x);
 }

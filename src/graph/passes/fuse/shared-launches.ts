@@ -5,6 +5,7 @@ import { isSmallReduction, type Grouped } from "./clusters.ts";
 import type { Form } from "./region-form.ts";
 import { canShareThreads, groupsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
+import { sectionsOf } from "./sections.ts";
 import { fitViews } from "./views.ts";
 
 /** Groups of a region that a device runs together with others; larger regions take as long alone. */
@@ -13,6 +14,8 @@ const MAX_GROUPS = 256;
 const MAX_NODES = 96;
 /** Sizes and numbers of a launch, of the 32 that a shader may have. */
 const [MAX_PARTS, MAX_SKIPS] = [6, 8];
+/** Of the 32 numbers, those that are left for elements of sections, ends of parts and blocks that draws skip. */
+const MAX_NUMBERS = 20;
 
 /** What a group is as part of a launch; null: it is none. */
 export const formIn = ({ region, guest }: Grouped): Form | null => region ?? guest;
@@ -76,6 +79,8 @@ function lateWriters(all: readonly Grouped[], facts: Facts, steps: readonly numb
     if (!waits[i]!) return;
     const buffers = formIn(grouped)!.outputs.flatMap((x) => facts.states.get(x.value) ?? []);
     const readers = buffers.flatMap((buffer) => facts.readers.get(buffer) ?? []).filter((node) => !grouped.nodes.includes(node));
+    // One that waits for others may be what they wait for.
+    if (readers.some((node) => waits[groups.get(node)!]!)) return;
     const first = Math.max(steps[i]!, ...readers.map((node) => steps[groups.get(node)!]! + 1));
     const hosts = all.flatMap((other, k) => {
       const form = formIn(other);
@@ -136,7 +141,9 @@ function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, reader
 function fits(list: readonly Grouped[], facts: Facts): boolean {
   const forms = list.map((grouped) => formIn(grouped)!);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
-  if (forms.reduce((n, form) => n + skipsOf(form).length, 0) > MAX_SKIPS) return false;
+  const skips = forms.reduce((n, form) => n + skipsOf(form).length, 0);
+  const sections = forms.reduce((n, form) => n + (form.rows === null ? sectionsOf(form).length : 0), 0);
+  if (skips > MAX_SKIPS || (list.length > 1 && skips + sections + list.length > MAX_NUMBERS)) return false;
   return nodes <= MAX_NODES && list.length <= MAX_PARTS && canShareThreads(forms) && fitViews(forms, facts.maxBuffers);
 }
 
