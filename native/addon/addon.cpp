@@ -314,9 +314,8 @@ napi_value CreateProgram(Environment& environment, Arguments in) {
   const bool is_large = NodesOf(desc) >= kLarge;
   // What the recording has freed, before more is needed; then what was needed.
   if (is_large) ReturnFreedMemory();
-  dml::Program* program = open.device->CreateProgram(desc);
+  dml::Program* program = open.device->CreateProgram(std::move(desc));
   napi_value handle = js::New(in.env(), static_cast<double>(environment.AddProgram(open, program)));
-  desc = {};
   if (is_large) ReturnFreedMemory();
   return handle;
 }

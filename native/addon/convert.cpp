@@ -162,6 +162,7 @@ schema::OperatorDesc ToOperator(const js::Value& value, const Path& path, int de
   js::Value fields = Array(object.Get("fields"), here + ".fields");
   if (fields.Length() != desc.schema->field_count)
     Invalid(here + ": expected " + std::to_string(desc.schema->field_count) + " fields, received " + std::to_string(fields.Length()));
+  desc.fields.reserve(desc.schema->field_count);
   for (uint32_t i = 0; i < desc.schema->field_count; ++i) {
     const schema::FieldSchema& field = desc.schema->fields[i];
     desc.fields.push_back(ToField(field, fields.At(i), here + "." + field.name, depth));

@@ -45,11 +45,15 @@ CompiledOperator CompileOperator(const Context& context, const schema::OperatorD
   return compiled;
 }
 
-CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
+CompiledOperator CompileGraph(const Context& context, GraphDesc desc) {
   CompiledOperator compiled;
   compiled.name = GraphName(desc);
   std::vector<ComPtr<IDMLOperator>> operators;
-  for (const schema::OperatorDesc& node : desc.nodes) operators.push_back(CreateOperator(context, node));
+  for (schema::OperatorDesc& node : desc.nodes) {
+    operators.push_back(CreateOperator(context, node));
+    // DirectML has its own: a large graph is megabytes.
+    node = {};
+  }
   std::vector<DML_OPERATOR_GRAPH_NODE_DESC> node_descs;
   for (const auto& op : operators) node_descs.push_back({op.get(), nullptr});
   std::vector<DML_GRAPH_NODE_DESC> nodes;

@@ -11,7 +11,7 @@ namespace dxtensor::dml {
 
 // Throws Failure with the operator's name.
 CompiledOperator CompileOperator(const Context& context, const schema::OperatorDesc& desc);
-CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc);
+CompiledOperator CompileGraph(const Context& context, GraphDesc desc);
 // Makes the pipelines of a program's shaders by several threads. What is refused is told of by CompileShader.
 void PrepareShaders(const Context& context, ShaderCache& cache, const ProgramDesc& desc);
 CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers);

@@ -245,7 +245,7 @@ void Device::PreparePipeline(const ShaderDesc& desc) {
   }
 }
 
-Program* Device::CreateProgram(const ProgramDesc& desc) {
+Program* Device::CreateProgram(ProgramDesc desc) {
   return WithInterfaces([&]() -> Program* {
     CheckAlive();
     std::unique_ptr<Program> program = PlanProgram(desc);
@@ -254,7 +254,7 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
     for (const DispatchStep& step : program->dispatches) buffers[step.op] = static_cast<uint32_t>(step.inputs.size() + step.outputs.size());
     bool initialises = false;
     PrepareShaders(*context_, *shaders_, desc);
-    for (const auto& dispatchable : desc.dispatchables) {
+    for (auto& dispatchable : desc.dispatchables) {
       if (auto* shader = std::get_if<ShaderDesc>(&dispatchable)) {
         program->operators.push_back(CompileShader(*context_, *shaders_, *shader, buffers[program->operators.size()]));
         continue;
@@ -264,7 +264,7 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
         program->operators.push_back(CompileOperator(*context_, *op));
         counters_.operators_compiled.AddAlone();
       } else {
-        program->operators.push_back(CompileGraph(*context_, std::get<GraphDesc>(dispatchable)));
+        program->operators.push_back(CompileGraph(*context_, std::move(std::get<GraphDesc>(dispatchable))));
         counters_.graphs_compiled.AddAlone();
       }
     }

@@ -49,7 +49,7 @@ class Device {
   // Begins to make a shader's pipeline on another thread; CreateProgram takes it. Of the description its bytes, and how many views and
   // constants it has.
   void PreparePipeline(const ShaderDesc& desc);
-  Program* CreateProgram(const ProgramDesc& desc);
+  Program* CreateProgram(ProgramDesc desc);
   void ReleaseProgram(Program* program);
   // slots: inputs, outputs, scratch, and one unset slot for the temporary memory.
   void Run(Program& program, Address* slots);

@@ -48,7 +48,7 @@ void RunNodes(const Graph& graph, const std::vector<ExactBytes>& memory) {
     std::vector<uint8_t*> out;
     for (int value : node.inputs) in.push_back(value < 0 ? nullptr : memory[static_cast<size_t>(value)].data());
     for (int value : node.outputs) out.push_back(value < 0 ? nullptr : memory[static_cast<size_t>(value)].data());
-    RunStep(*software::MakePlainKernel(node.desc), in, out, false);
+    RunStep(*software::MakePlainKernel(*node.desc), in, out, false);
   }
 }
 
@@ -83,7 +83,7 @@ std::string CompareOutputs(const Graph& graph, const std::vector<schema::TensorD
 std::string Describe(const Graph& graph) {
   std::string text;
   for (const GraphNode& node : graph.nodes) {
-    text += "\n      " + Text(node.desc) + " <-";
+    text += "\n      " + Text(*node.desc) + " <-";
     for (int value : node.inputs) text += " " + std::to_string(value);
     text += " ->";
     for (int value : node.outputs) text += " " + std::to_string(value);

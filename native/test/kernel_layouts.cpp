@@ -89,7 +89,7 @@ class NetworkMaker {
     node.inputs = inputs;
     node.outputs.assign(desc.Outputs().size(), -1);
     node.outputs[0] = out.number;
-    node.desc = std::move(desc);
+    node.desc = std::make_shared<const schema::OperatorDesc>(std::move(desc));
     graph_.nodes.push_back(std::move(node));
     return out;
   }

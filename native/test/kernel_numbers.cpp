@@ -90,7 +90,7 @@ class ChoiceMaker {
       text += std::string(" ") + field + "=" + types_[static_cast<size_t>(value)] + "[400]";
       node.inputs.push_back(value);
     }
-    node.desc = Parse(text + " OutputTensor=" + type + "[400]");
+    node.desc = std::make_shared<const schema::OperatorDesc>(Parse(text + " OutputTensor=" + type + "[400]"));
     const int out = Value(type);
     node.outputs.push_back(out);
     graph.nodes.push_back(std::move(node));

@@ -40,11 +40,11 @@ struct PackedGraph {
   }
   int AddNode(const std::string& text, std::vector<int> from) {
     GraphNode node;
-    node.desc = Parse(text);
+    node.desc = std::make_shared<const schema::OperatorDesc>(Parse(text));
     std::string why;
-    if (FAILED(software::Validate(node.desc, schema::kHighestFeatureLevel, &why))) throw Failure{why + ": " + text};
+    if (FAILED(software::Validate(*node.desc, schema::kHighestFeatureLevel, &why))) throw Failure{why + ": " + text};
     node.inputs = std::move(from);
-    node.outputs.push_back(AddValue(*node.desc.Outputs()[0], nullptr));
+    node.outputs.push_back(AddValue(*node.desc->Outputs()[0], nullptr));
     graph.nodes.push_back(std::move(node));
     return graph.nodes.back().outputs[0];
   }

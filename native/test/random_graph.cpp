@@ -96,7 +96,7 @@ class GraphMaker {
     for (const TensorDesc* t : desc.Outputs()) node.outputs.push_back(AddValue(*t));
     std::string why;
     if (FAILED(software::Validate(desc, kHighestFeatureLevel, &why))) throw Failure{"the graph is wrong: " + why + ": " + Text(desc)};
-    node.desc = std::move(desc);
+    node.desc = std::make_shared<const schema::OperatorDesc>(std::move(desc));
     graph_.nodes.push_back(std::move(node));
   }
   static void Set(OperatorDesc& desc, const char* name, const TensorDesc& t) {

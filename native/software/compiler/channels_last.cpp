@@ -73,7 +73,7 @@ class LayoutPass {
 
   void Run() {
     size_t convolutions = 0;
-    for (const GraphNode& node : graph_.nodes) convolutions += node.desc.type() == DML_OPERATOR_CONVOLUTION;
+    for (const GraphNode& node : graph_.nodes) convolutions += node.desc->type() == DML_OPERATOR_CONVOLUTION;
     if (convolutions < 2) return;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) Use(graph_.nodes[n].inputs[i], n, i, false);
@@ -99,7 +99,7 @@ class LayoutPass {
     if (value >= 0) uses_[static_cast<size_t>(value)].push_back({node, slot, writes});
   }
   const TensorDesc* TensorOf(const User& user) const {
-    const schema::OperatorDesc& desc = graph_.nodes[user.node].desc;
+    const schema::OperatorDesc& desc = *graph_.nodes[user.node].desc;
     return (user.writes ? desc.Outputs() : desc.Inputs())[user.slot];
   }
 
@@ -108,7 +108,7 @@ class LayoutPass {
            desc.Outputs()[0]->sizes[1] == desc.UInt("GroupCount");
   }
   static Role RoleOf(const GraphNode& node) {
-    const schema::OperatorDesc& desc = node.desc;
+    const schema::OperatorDesc& desc = *node.desc;
     const auto inputs = desc.Inputs(), outputs = desc.Outputs();
     switch (desc.type()) {
       case DML_OPERATOR_CONVOLUTION: {
@@ -145,7 +145,7 @@ class LayoutPass {
     for (const User& user : uses_[value]) {
       const TensorDesc& t = *TensorOf(user);
       if (roles_[user.node] == Role::Foreign || !IsPartOf(t, first) || t.data_type != first.data_type) return false;
-      const DML_OPERATOR_TYPE type = graph_.nodes[user.node].desc.type();
+      const DML_OPERATOR_TYPE type = graph_.nodes[user.node].desc->type();
       if ((type != DML_OPERATOR_CONVOLUTION || user.writes) && !SamePlanes(t, first)) return false;
       if ((type == DML_OPERATOR_CONVOLUTION || type == DML_OPERATOR_BATCH_NORMALIZATION) && !user.writes && user.slot > 0) return false;
       // One that is not part of a convolution's end has a kernel that runs along planes.
@@ -155,14 +155,14 @@ class LayoutPass {
   }
   bool FollowsConvolution(const GraphNode& norm) const {
     const std::vector<User>& uses = uses_[static_cast<size_t>(norm.inputs[0])];
-    auto writes = [&](const User& u) { return u.writes && graph_.nodes[u.node].desc.type() == DML_OPERATOR_CONVOLUTION; };
+    auto writes = [&](const User& u) { return u.writes && graph_.nodes[u.node].desc->type() == DML_OPERATOR_CONVOLUTION; };
     return uses.size() == 2 && std::any_of(uses.begin(), uses.end(), writes);
   }
 
   bool IsChosen(int value) const { return value >= 0 && chosen_[static_cast<size_t>(value)]; }
 
   static bool IsFilter(const GraphNode& node, const TensorDesc* t) {
-    return node.desc.type() == DML_OPERATOR_CONVOLUTION && t == node.desc.Inputs()[1];
+    return node.desc->type() == DML_OPERATOR_CONVOLUTION && t == node.desc->Inputs()[1];
   }
 
   // Gives up values until each node that wants one layout has one.
@@ -181,8 +181,8 @@ class LayoutPass {
             else is_mixed |= IsPlane(*tensors[i]) && !IsBroadcast(*tensors[i]) && !IsFilter(node, tensors[i]);
           }
         };
-        look(node.desc.Inputs(), node.inputs);
-        look(node.desc.Outputs(), node.outputs);
+        look(node.desc->Inputs(), node.inputs);
+        look(node.desc->Outputs(), node.outputs);
         if (!is_mixed || chosen.empty()) continue;
         for (int v : chosen) chosen_[static_cast<size_t>(v)] = false;
         changes = true;
@@ -216,8 +216,8 @@ class LayoutPass {
     };
     std::vector<Weight> weights(graph_.values.size());
     for (const GraphNode& node : graph_.nodes) {
-      if (node.desc.type() != DML_OPERATOR_CONVOLUTION) continue;
-      const TensorDesc &in = *node.desc.Inputs()[0], &filter = *node.desc.Inputs()[1], &out = *node.desc.Outputs()[0];
+      if (node.desc->type() != DML_OPERATOR_CONVOLUTION) continue;
+      const TensorDesc &in = *node.desc->Inputs()[0], &filter = *node.desc->Inputs()[1], &out = *node.desc->Outputs()[0];
       const bool reads = IsChosen(node.inputs[0]), writes = IsChosen(node.outputs[0]);
       if (!reads && !writes) continue;
       Weight& weight = weights[static_cast<size_t>(find(reads ? node.inputs[0] : node.outputs[0]))];
@@ -238,8 +238,13 @@ class LayoutPass {
   }
 
   void LayOut(GraphNode* node) {
-    const std::vector<TensorDesc*> inputs = TensorsOf(&node->desc, schema::FieldKind::Input);
-    const std::vector<TensorDesc*> outputs = TensorsOf(&node->desc, schema::FieldKind::Output);
+    auto is_chosen = [&](int value) { return IsChosen(value); };
+    if (std::none_of(node->inputs.begin(), node->inputs.end(), is_chosen) &&
+        std::none_of(node->outputs.begin(), node->outputs.end(), is_chosen))
+      return;
+    auto desc = std::make_shared<schema::OperatorDesc>(*node->desc);
+    const std::vector<TensorDesc*> inputs = TensorsOf(desc.get(), schema::FieldKind::Input);
+    const std::vector<TensorDesc*> outputs = TensorsOf(desc.get(), schema::FieldKind::Output);
     auto transpose = [&](const std::vector<TensorDesc*>& tensors, const std::vector<int>& values) {
       for (size_t i = 0; i < tensors.size(); ++i) {
         if (!IsChosen(values[i])) continue;
@@ -258,6 +263,7 @@ class LayoutPass {
     };
     transpose(inputs, node->inputs);
     transpose(outputs, node->outputs);
+    node->desc = std::move(desc);
   }
 
   Graph& graph_;

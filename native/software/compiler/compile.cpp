@@ -93,7 +93,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
   if (FAILED(read)) return read;
   PlanPersistent(made.get());
   made->outputs.resize(graph.output_count);
-  made->in_place = graph.nodes.size() == 1 && graph.nodes[0].desc.schema->supports_in_place;
+  made->in_place = graph.nodes.size() == 1 && graph.nodes[0].desc->schema->supports_in_place;
   for (const GraphValue& value : graph.values)
     for (int output : value.graph_outputs) {
       BindingSlot& slot = made->outputs[static_cast<size_t>(output)];
@@ -102,7 +102,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
     }
   if (made->in_place) {  // one node: the slots are its tensors, by the graph's numbers
     const GraphNode& node = graph.nodes[0];
-    auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+    auto inputs = node.desc->Inputs(), outputs = node.desc->Outputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
       int value = node.inputs[i];
       int input = value < 0 ? -1 : graph.values[static_cast<size_t>(value)].graph_input;

@@ -12,7 +12,7 @@ namespace dxtensor::software {
 HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program);
 
 // The description of an operator that CreateOperator made: what the compiler asks of DirectML's objects.
-using DescribeOperator = const schema::OperatorDesc& (*)(IDMLOperator*);
+using DescribeOperator = const std::shared_ptr<const schema::OperatorDesc>& (*)(IDMLOperator*);
 
 // E_INVALIDARG for a graph that breaks a rule; DXGI_ERROR_UNSUPPORTED when a node has no kernel. overwrites: outputs that will be bound to
 // the bytes of inputs, which then have to be.

@@ -55,8 +55,14 @@ class Fuser {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) ReadPacked(static_cast<int>(n));
     for (size_t n = 0; n < graph_.nodes.size(); ++n) DropUnread(static_cast<int>(n));
     std::vector<GraphStep> steps;
-    for (int unit : Order())
-      if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
+    const std::vector<int> order = Order();
+    // Kernels take the memory of what they are made of: a large graph needs megabytes of both.
+    units_ = UnitGraph(0);
+    for (int unit : order) {
+      Group& group = groups_[static_cast<size_t>(unit)];
+      if (!Emit(group, &steps, unsupported)) return {};
+      group = {};
+    }
     return steps;
   }
 
@@ -70,7 +76,7 @@ class Fuser {
 
   // Whether the node vanishes, its outputs being parts of its input.
   bool Vanishes(const GraphNode& node) {
-    const auto outputs = node.desc.Outputs();
+    const auto outputs = node.desc->Outputs();
     std::vector<int64_t> offsets;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (node.outputs[i] < 0) {
@@ -78,7 +84,7 @@ class Fuser {
         continue;
       }
       if (!outputs[i] || IsGraphOutput(node.outputs[i])) return false;
-      offsets.push_back(OffsetInInput(node.desc, i));
+      offsets.push_back(OffsetInInput(*node.desc, i));
       if (offsets.back() < 0) return false;
     }
     const Location from = location_[static_cast<size_t>(node.inputs[0])];
@@ -90,8 +96,8 @@ class Fuser {
 
   void Visit(int n) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-    const bool moves = node.desc.type() == DML_OPERATOR_ELEMENT_WISE_IDENTITY || node.desc.type() == DML_OPERATOR_ACTIVATION_IDENTITY ||
-                       node.desc.type() == DML_OPERATOR_SLICE1 || node.desc.type() == DML_OPERATOR_SPLIT;
+    const bool moves = node.desc->type() == DML_OPERATOR_ELEMENT_WISE_IDENTITY || node.desc->type() == DML_OPERATOR_ACTIVATION_IDENTITY ||
+                       node.desc->type() == DML_OPERATOR_SLICE1 || node.desc->type() == DML_OPERATOR_SPLIT;
     if (merges_ && moves && Vanishes(node)) return;
     unit_of_[static_cast<size_t>(n)] = n;
     for (int v : node.inputs)
@@ -99,18 +105,18 @@ class Fuser {
     Group& group = groups_[static_cast<size_t>(n)];
     group.nodes.push_back(n);
     if (!merges_) return;
-    if (node.desc.type() == DML_OPERATOR_GEMM || node.desc.type() == DML_OPERATOR_CONVOLUTION) {
+    if (node.desc->type() == DML_OPERATOR_GEMM || node.desc->type() == DML_OPERATOR_CONVOLUTION) {
       group.is_anchor = true;
-      group.anchor = node.desc;
+      group.anchor = *node.desc;
       group.anchor_inputs = node.inputs;
       group.result = node.outputs[0];
-      group.stored = *node.desc.Outputs()[0];
+      group.stored = *node.desc->Outputs()[0];
       return;
     }
-    if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinAnchor(n)) return;
-    group.is_elementwise = fast::IsElementwise(node.desc);
+    if (node.desc->type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinAnchor(n)) return;
+    group.is_elementwise = fast::IsElementwise(*node.desc);
     if (!group.is_elementwise) return;
-    group.box = *node.desc.Outputs()[0];
+    group.box = *node.desc->Outputs()[0];
     if (JoinAnchor(n)) return;
     for (int v : node.inputs)
       if (WriterOf(v) >= 0) JoinGroup(n, v);
@@ -244,7 +250,7 @@ class Fuser {
   // A DEQUANTIZE whose output only skinny GEMMs read, as their matrix B, vanishes: they read its codes and scales.
   void ReadPacked(int n) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-    if (!merges_ || node.desc.type() != DML_OPERATOR_DEQUANTIZE || IsGraphOutput(node.outputs[0])) return;
+    if (!merges_ || node.desc->type() != DML_OPERATOR_DEQUANTIZE || IsGraphOutput(node.outputs[0])) return;
     const std::vector<int>& readers = consumers_[static_cast<size_t>(node.outputs[0])];
     for (int reader : readers) {
       const int unit = unit_of_[static_cast<size_t>(reader)];
@@ -252,7 +258,7 @@ class Fuser {
       const Group& group = groups_[static_cast<size_t>(unit)];
       if (!group.is_anchor || group.nodes[0] != reader || group.anchor.type() != DML_OPERATOR_GEMM) return;
       if (std::count(group.anchor_inputs.begin(), group.anchor_inputs.end(), node.outputs[0]) != 1) return;
-      if (group.anchor_inputs[1] != node.outputs[0] || !fast::MakePackedGemmKernel(group.anchor, node.desc, group.after, &group.stored))
+      if (group.anchor_inputs[1] != node.outputs[0] || !fast::MakePackedGemmKernel(group.anchor, *node.desc, group.after, &group.stored))
         return;
     }
     if (readers.empty()) return;
@@ -273,10 +279,10 @@ class Fuser {
     if (!minima.is_anchor || minima.result != c || minima.nodes.size() != 1 || minima.packed >= 0) return;
     const int n = minima.nodes[0];
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-    if (node.desc.type() != DML_OPERATOR_GEMM || producer_[static_cast<size_t>(node.inputs[0])] < 0 || node.inputs[0] == node.inputs[1])
+    if (node.desc->type() != DML_OPERATOR_GEMM || producer_[static_cast<size_t>(node.inputs[0])] < 0 || node.inputs[0] == node.inputs[1])
       return;
     const GraphNode& sums = graph_.nodes[static_cast<size_t>(producer_[static_cast<size_t>(node.inputs[0])])];
-    if (!fast::SumsBlocks(sums.desc, group->anchor, graph_.nodes[static_cast<size_t>(group->packed)].desc)) return;
+    if (!fast::SumsBlocks(*sums.desc, group->anchor, *graph_.nodes[static_cast<size_t>(group->packed)].desc)) return;
     const GraphOperand a = OperandOf(group->anchor_inputs[0]), summed = OperandOf(sums.inputs[0]);
     if (a.value != summed.value || a.offset != summed.offset) return;
     group->minima = n;
@@ -290,10 +296,10 @@ class Fuser {
     parts.half_scales = HalfBefore(codes.inputs[1]) >= 0;
     if (group.minima >= 0) {
       const GraphNode& minima = graph_.nodes[static_cast<size_t>(group.minima)];
-      parts.minima = &minima.desc;
+      parts.minima = minima.desc.get();
       parts.half_minima = HalfBefore(minima.inputs[1]) >= 0;
     }
-    return fast::MakePackedGemmKernel(group.anchor, codes.desc, group.after, &group.stored, parts);
+    return fast::MakePackedGemmKernel(group.anchor, *codes.desc, group.after, &group.stored, parts);
   }
 
   // The halves that a value is the CAST of to float32, in the same order; -1 for others.
@@ -301,8 +307,8 @@ class Fuser {
     const int n = producer_[static_cast<size_t>(value)];
     if (n < 0 || location_[static_cast<size_t>(value)].value != value) return -1;
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-    if (node.desc.type() != DML_OPERATOR_CAST) return -1;
-    const schema::TensorDesc &in = *node.desc.Inputs()[0], &out = *node.desc.Outputs()[0];
+    if (node.desc->type() != DML_OPERATOR_CAST) return -1;
+    const schema::TensorDesc &in = *node.desc->Inputs()[0], &out = *node.desc->Outputs()[0];
     if (in.data_type != DML_TENSOR_DATA_TYPE_FLOAT16 || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return -1;
     return in.IsPacked() && out.IsPacked() ? node.inputs[0] : -1;
   }
@@ -314,8 +320,8 @@ class Fuser {
   // Casts of scales and minima, and sums of blocks, vanish if only GEMMs by packed codes would read them.
   void DropUnread(int n) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-    const bool is_cast = node.desc.type() == DML_OPERATOR_CAST && HalfBefore(node.outputs[0]) >= 0;
-    if (!merges_ || (!is_cast && node.desc.type() != DML_OPERATOR_REDUCE)) return;
+    const bool is_cast = node.desc->type() == DML_OPERATOR_CAST && HalfBefore(node.outputs[0]) >= 0;
+    if (!merges_ || (!is_cast && node.desc->type() != DML_OPERATOR_REDUCE)) return;
     Group& group = groups_[static_cast<size_t>(n)];
     const int out = node.outputs[0];
     const std::vector<int>& readers = consumers_[static_cast<size_t>(out)];
@@ -380,14 +386,14 @@ class Fuser {
     for (int n : group.nodes) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
       GraphStep step;
-      step.kernel = MakeKernel(node.desc);
+      step.kernel = MakeKernel(*node.desc);
       if (!step.kernel) {
-        *unsupported = node.desc.schema->name;
+        *unsupported = node.desc->schema->name;
         return false;
       }
-      step.name = node.desc.schema->name;
+      step.name = node.desc->schema->name;
       step.nodes = {n};
-      const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+      const auto inputs = node.desc->Inputs(), outputs = node.desc->Outputs();
       for (size_t i = 0; i < node.inputs.size(); ++i)
         step.inputs.push_back(node.inputs[i] < 0 ? GraphOperand{} : OperandOf(node.inputs[i], *inputs[i]));
       for (size_t i = 0; i < node.outputs.size(); ++i)
@@ -408,7 +414,7 @@ class Fuser {
     std::vector<int> settled(graph_.values.size(), -1);  // registers of values that the group computes
     for (int n : group.nodes) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-      const auto inputs = node.desc.Inputs();
+      const auto inputs = node.desc->Inputs();
       int in[3] = {-1, -1, -1};
       for (size_t i = 0; i < inputs.size(); ++i) {
         const int v = node.inputs[i];
@@ -425,10 +431,10 @@ class Fuser {
         step.inputs.push_back(OperandOf(v, *inputs[i]));
         loaded.push_back({v, in[i], *inputs[i]});
       }
-      const int raw = fast::EmitElementwise(builder, node.desc, in);
+      const int raw = fast::EmitElementwise(builder, *node.desc, in);
       if (raw < 0) return false;
       const int out = node.outputs[0];
-      const schema::TensorDesc& desc = *node.desc.Outputs()[0];
+      const schema::TensorDesc& desc = *node.desc->Outputs()[0];
       bool inside = false, outside = IsGraphOutput(out);
       for (int consumer : consumers_[static_cast<size_t>(out)]) {
         if (Contains(group, consumer)) inside = true;

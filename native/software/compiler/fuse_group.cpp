@@ -45,13 +45,13 @@ int64_t OffsetInInput(const schema::OperatorDesc& desc, size_t slot) {
 }
 
 bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, const std::vector<int>& producer_of_value) {
-  const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+  const auto inputs = node.desc->Inputs(), outputs = node.desc->Outputs();
   if (outputs[0]->ElementCount() != group.box.ElementCount() || !fast::ProgramBuilder::Fits(group.box, *outputs[0])) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!fast::ProgramBuilder::Fits(group.box, *inputs[i])) return false;
     const int producer = producer_of_value[static_cast<size_t>(node.inputs[i])];
     if (producer < 0 || std::find(group.nodes.begin(), group.nodes.end(), producer) == group.nodes.end()) continue;
-    const schema::TensorDesc& written = *graph.nodes[static_cast<size_t>(producer)].desc.Outputs()[0];
+    const schema::TensorDesc& written = *graph.nodes[static_cast<size_t>(producer)].desc->Outputs()[0];
     if (written.data_type != inputs[i]->data_type ||
         fast::ProgramBuilder::StridesIn(group.box, written) != fast::ProgramBuilder::StridesIn(group.box, *inputs[i]))
       return false;
@@ -116,7 +116,7 @@ bool AbsorbAddition(Group* g, const GraphNode& node, const schema::TensorDesc& s
   const char* field = is_gemm ? "CTensor" : "BiasTensor";
   if (HasFusedActivation(g->anchor) || !g->after.empty() || g->has_residual) return false;
   if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
-  const auto inputs = node.desc.Inputs();
+  const auto inputs = node.desc->Inputs();
   if (inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
   const size_t own = node.inputs[0] == g->result ? 0 : 1, other = 1 - own;
   if (!SameLayout(g->stored, *inputs[own])) return false;
@@ -150,13 +150,13 @@ bool AbsorbNorm(Group* g, const GraphNode& node) {
   if (g->anchor.type() != DML_OPERATOR_CONVOLUTION || PadsOutput(g->anchor)) return false;
   if (HasFusedActivation(g->anchor) || !g->after.empty() || g->has_residual || g->norm) return false;
   if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
-  const auto inputs = node.desc.Inputs();
+  const auto inputs = node.desc->Inputs();
   if (node.inputs[0] != g->result || inputs[0]->rank != g->stored.rank || !SameLayout(g->stored, *inputs[0])) return false;
   for (uint32_t d = 0; d < g->stored.rank; ++d)
     if (inputs[0]->sizes[d] != g->stored.sizes[d]) return false;
   for (size_t i = 1; i < inputs.size(); ++i)
     if (!fast::IsFloatType(inputs[i]->data_type) || !IsPerChannel(*inputs[i])) return false;
-  g->norm = node.desc;
+  g->norm = *node.desc;
   g->anchor_inputs.resize(kConvolutionInputs, -1);
   for (size_t i = 1; i < inputs.size(); ++i) g->anchor_inputs[kNormInput + i - 1] = node.inputs[i];
   return true;
@@ -165,7 +165,7 @@ bool AbsorbNorm(Group* g, const GraphNode& node) {
 }  // namespace
 
 bool Absorb(Group* g, const GraphNode& node) {
-  const schema::OperatorDesc& desc = node.desc;
+  const schema::OperatorDesc& desc = *node.desc;
   const schema::TensorDesc& out = *desc.Outputs()[0];
   const OptionalTensor stored = SeenIn(g->stored, out);
   if (out.data_type != g->stored.data_type || out.ElementCount() != g->stored.ElementCount() || !stored) return false;
@@ -201,14 +201,14 @@ namespace {
 
 // Whether `node` reads the group's result as it is stored.
 bool ReadsResult(const Group& g, const GraphNode& node, size_t slot) {
-  return node.inputs[slot] == g.result && SameLayout(g.stored, *node.desc.Inputs()[slot]);
+  return node.inputs[slot] == g.result && SameLayout(g.stored, *node.desc->Inputs()[slot]);
 }
 
 // Whether `choose` gives the group's result where `test` says that it is NaN, else `clamped`; the group then ends with it.
 bool EndWithChoice(Group* g, const GraphNode& test, const GraphNode& choose, int clamped) {
   if (!ReadsResult(*g, test, 0) || !ReadsResult(*g, choose, 1)) return false;
   if (choose.inputs[0] != test.outputs[0] || choose.inputs[2] != clamped) return false;
-  const schema::TensorDesc& out = *choose.desc.Outputs()[0];
+  const schema::TensorDesc& out = *choose.desc->Outputs()[0];
   const OptionalTensor stored = SeenIn(g->stored, out);
   if (out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || g->stored.data_type != out.data_type || !stored) return false;
   if (out.ElementCount() != g->stored.ElementCount() || (g->has_residual && !SameLayout(g->stored, *stored))) return false;
@@ -222,18 +222,18 @@ bool EndWithChoice(Group* g, const GraphNode& test, const GraphNode& choose, int
 bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   auto find = [&](DML_OPERATOR_TYPE type) -> const GraphNode* {
     for (int n : nodes)
-      if (graph.nodes[static_cast<size_t>(n)].desc.type() == type) return &graph.nodes[static_cast<size_t>(n)];
+      if (graph.nodes[static_cast<size_t>(n)].desc->type() == type) return &graph.nodes[static_cast<size_t>(n)];
     return nullptr;
   };
   const GraphNode *test = find(DML_OPERATOR_ELEMENT_WISE_IS_NAN), *choose = find(DML_OPERATOR_ELEMENT_WISE_IF);
   if (!test || !choose) return false;
   if (nodes.size() == 3) {
     const GraphNode* clip = find(DML_OPERATOR_ELEMENT_WISE_CLIP);
-    if (!clip || clip->desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias") || !ReadsResult(*g, *clip, 0)) return false;
+    if (!clip || clip->desc->Get<std::optional<DML_SCALE_BIAS>>("ScaleBias") || !ReadsResult(*g, *clip, 0)) return false;
     if (!EndWithChoice(g, *test, *choose, clip->outputs[0])) return false;
     fast::MicroOp clamp{fast::Code::FClamp};
-    clamp.p = clip->desc.Float("Min");
-    clamp.q = clip->desc.Float("Max");
+    clamp.p = clip->desc->Float("Min");
+    clamp.q = clip->desc->Float("Max");
     g->after.push_back(clamp);
     return true;
   }
@@ -242,7 +242,7 @@ bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   // The slot of the number to which the node clamps.
   auto other_operand = [&](const GraphNode* node, int value) -> int {
     for (size_t slot = 0; slot < 2; ++slot)
-      if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot]))
+      if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc->Inputs()[slot]))
         return static_cast<int>(slot);
     return -1;
   };

@@ -12,10 +12,10 @@ namespace dxtensor::software {
 
 // A value is a range of bytes; each node reads it under the description of its own tensor.
 struct GraphNode {
-  schema::OperatorDesc desc;
-  std::vector<int> inputs;   // value by input slot, -1 where an optional tensor is absent
-  std::vector<int> outputs;  // value by output slot, -1 where absent
-  uint32_t index = 0;        // in the description that it was read from
+  std::shared_ptr<const schema::OperatorDesc> desc;  // the operator's own; a pass that changes it makes a copy
+  std::vector<int> inputs;                           // value by input slot, -1 where an optional tensor is absent
+  std::vector<int> outputs;                          // value by output slot, -1 where absent
+  uint32_t index = 0;                                // in the description that it was read from
 };
 
 struct GraphValue {

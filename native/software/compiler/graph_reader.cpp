@@ -22,7 +22,7 @@ class Reader {
 
  private:
   struct Node {
-    const schema::OperatorDesc* desc = nullptr;  // null: a constant
+    std::shared_ptr<const schema::OperatorDesc> desc;  // null: a constant
     std::vector<const schema::TensorDesc*> input_tensors, output_tensors;
     std::vector<int> inputs, outputs;  // values
     std::vector<int> sources;          // of each input: the node that an edge comes from, -1 for a graph input
@@ -55,7 +55,7 @@ class Reader {
       if (from.Type == DML_GRAPH_NODE_TYPE_OPERATOR) {
         IDMLOperator* op = static_cast<const DML_OPERATOR_GRAPH_NODE_DESC*>(from.Desc)->Operator;
         if (!op) return Fail("a node's operator is null");
-        node.desc = &describe_(op);
+        node.desc = describe_(op);
         node.input_tensors = node.desc->Inputs();
         node.output_tensors = node.desc->Outputs();
         node.inputs.assign(node.input_tensors.size(), -1);
@@ -264,7 +264,7 @@ class Reader {
       Node& node = nodes_[at];
       if (node.desc) {
         CompleteOutputs(node);
-        graph_.nodes.push_back({*node.desc, node.inputs, node.outputs, static_cast<uint32_t>(at)});
+        graph_.nodes.push_back({node.desc, std::move(node.inputs), std::move(node.outputs), static_cast<uint32_t>(at)});
       }
       for (size_t next : after[at])
         if (!--waiting[next]) {

@@ -39,7 +39,7 @@ Range RangeOf(const Graph& graph, const GraphOperand& operand) { return {operand
 bool MayOverwrite(const Graph& graph, const GraphStep& step, size_t input, size_t output) {
   if (step.kernel->MayOverwrite(input, output)) return true;
   if (step.nodes.size() != 1) return false;
-  const schema::OperatorDesc& desc = graph.nodes[static_cast<size_t>(step.nodes[0])].desc;
+  const schema::OperatorDesc& desc = *graph.nodes[static_cast<size_t>(step.nodes[0])].desc;
   if (!desc.schema->supports_in_place) return false;
   const auto inputs = desc.Inputs(), outputs = desc.Outputs();
   return input < inputs.size() && output < outputs.size() && inputs[input] && outputs[output] &&
@@ -62,16 +62,16 @@ GraphStep CopyOf(const GraphOperand& from, const GraphOperand& to, std::vector<i
 std::vector<Range> PartsOf(const Graph& graph, const GraphStep& step) {
   if (step.nodes.size() != 1) return {};
   const GraphNode& node = graph.nodes[static_cast<size_t>(step.nodes[0])];
-  if (node.desc.type() != DML_OPERATOR_JOIN) return {};
-  const schema::TensorDesc& whole = *node.desc.Outputs()[0];
-  const auto axis = node.desc.Get<uint32_t>("Axis");
+  if (node.desc->type() != DML_OPERATOR_JOIN) return {};
+  const schema::TensorDesc& whole = *node.desc->Outputs()[0];
+  const auto axis = node.desc->Get<uint32_t>("Axis");
   const uint32_t bytes = schema::BytesPerElement(whole.data_type);
   for (uint32_t d = 0; d < axis; ++d)
     if (whole.sizes[d] != 1) return {};
   if (!whole.IsPacked() || !bytes) return {};
   std::vector<Range> ranges;
   uint64_t at = 0;
-  for (const schema::TensorDesc* part : node.desc.Inputs()) {
+  for (const schema::TensorDesc* part : node.desc->Inputs()) {
     if (!part->IsPacked()) return {};
     ranges.push_back({at, at + part->ElementCount() * bytes});
     at = ranges.back().end;
@@ -85,7 +85,7 @@ std::vector<size_t> KeptSlots(const Graph& graph, const GraphStep& step, int val
   for (size_t i = 0; i < step.inputs.size(); ++i)
     if (step.inputs[i].value == value) slots.push_back(i);
   if (step.nodes.size() != 1 || step.outputs.size() != 1 || slots.empty()) return {};
-  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
+  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc->type();
   if (type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND)
     return slots == std::vector<size_t>{0} && step.inputs[0].offset == 0 && step.kernel->MayOverwrite(0, 0) ? slots : std::vector<size_t>{};
   const std::vector<Range> ranges = PartsOf(graph, step);
@@ -101,7 +101,7 @@ std::vector<size_t> KeptSlots(const Graph& graph, const GraphStep& step, int val
 // Whether the step makes all of a value, and the memory of a later one may be written by it.
 bool MakesPart(const Graph& graph, const GraphStep& step) {
   if (step.nodes.size() != 1 || step.outputs.size() != 1 || step.outputs[0].value < 0 || step.outputs[0].offset != 0) return false;
-  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
+  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc->type();
   return type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND || !PartsOf(graph, step).empty();
 }
 

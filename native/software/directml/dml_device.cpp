@@ -29,7 +29,7 @@ bool HasSupportedTypes(const Profile& profile, const schema::OperatorDesc& desc)
   return true;
 }
 
-const schema::OperatorDesc& DescOf(IDMLOperator* op) { return static_cast<Operator*>(op)->desc(); }
+const std::shared_ptr<const schema::OperatorDesc>& DescOf(IDMLOperator* op) { return static_cast<Operator*>(op)->desc(); }
 
 }  // namespace
 
@@ -127,7 +127,7 @@ HRESULT DmlDevice::CompileOperator(IDMLOperator* op, DML_EXECUTION_FLAGS flags, 
   if (!op || (static_cast<UINT>(flags) & ~kAllExecutionFlags)) return E_INVALIDARG;
   return Make(out, [&]() -> HRESULT {
     Held<Program> program;
-    HRESULT compiled = CompileOne(static_cast<Operator*>(op)->desc(), &program);
+    HRESULT compiled = CompileOne(*static_cast<Operator*>(op)->desc(), &program);
     if (FAILED(compiled)) return compiled;
     return Deliver(new CompiledOperator(this, std::move(program)), iid, out);
   });

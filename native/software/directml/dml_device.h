@@ -67,11 +67,13 @@ class DmlChild : public NamedObject<I, IUnknown, IDMLObject, IDMLDeviceChild, Al
 
 class Operator final : public DmlChild<IDMLOperator, IDMLOperator> {
  public:
-  Operator(DmlDevice* device, schema::OperatorDesc desc) : DmlChild(device), desc_(std::move(desc)) {}
-  const schema::OperatorDesc& desc() const { return desc_; }
+  Operator(DmlDevice* device, schema::OperatorDesc desc)
+      : DmlChild(device), desc_(std::make_shared<const schema::OperatorDesc>(std::move(desc))) {}
+  // Graphs that contain the operator keep it.
+  const std::shared_ptr<const schema::OperatorDesc>& desc() const { return desc_; }
 
  private:
-  const schema::OperatorDesc desc_;
+  const std::shared_ptr<const schema::OperatorDesc> desc_;
 };
 
 }  // namespace dxtensor::software
