@@ -201,6 +201,14 @@ function planned(
   return { graph: fused, plan: inPhase("plan", () => planGraph(fused, native.capabilities, name, regions)), positions };
 }
 
+type Made = Pick<ReturnType<typeof planned>, "graph" | "plan">;
+
+/** planned(), later. A function of its own: a closure inside the constructor would keep the graph, since V8 gives all closures of a call one context. */
+const remaking =
+  (native: NativeDevice, remake: () => Lowered, name: string, regions: Regions | undefined, fuse: FuseMode | undefined): (() => Made) =>
+  () =>
+    planned(native, remake(), name, regions, fuse, null);
+
 type Value = number | bigint | boolean | Uint8Array;
 
 /**
@@ -211,8 +219,8 @@ export class CompiledProgram {
   readonly native: NativeDevice;
   readonly name: string;
   /** Null where it is made again when somebody asks. */
-  #made: { readonly graph: Graph; readonly plan: Plan } | null;
-  readonly #remake: (() => { readonly graph: Graph; readonly plan: Plan }) | null;
+  #made: Made | null;
+  readonly #remake: (() => Made) | null;
   readonly #outputBytes: readonly number[];
   readonly #groups: Groups;
   /** Storages outside that it writes to. */
@@ -308,7 +316,7 @@ export class CompiledProgram {
     }
     // What tune chose then may be chosen otherwise now.
     const isDropped = remake !== null && tuner === null && graph.nodes.length >= LARGE;
-    this.#remake = isDropped ? () => planned(native, remake(), name, regions, fuse, null) : null;
+    this.#remake = isDropped ? remaking(native, remake, name, regions, fuse) : null;
     if (isDropped) this.#made = null;
     leavesGarbage ||= isDropped;
   }
@@ -321,7 +329,7 @@ export class CompiledProgram {
     return this.#remade.plan;
   }
 
-  get #remade(): { readonly graph: Graph; readonly plan: Plan } {
+  get #remade(): Made {
     return (this.#made ??= this.#remake!());
   }
 

@@ -1,6 +1,8 @@
+import { queryObjects } from "node:v8";
 import { expect, it } from "vitest";
 import { executableOf } from "../../src/compile/compile.ts";
 import { CompiledProgram } from "../../src/compile/program.ts";
+import { Graph } from "../../src/graph/graph.ts";
 import * as dx from "../../src/index.ts";
 
 /** A graph of this adapter keeps its nodes; on a GPU they are fused to few. */
@@ -69,4 +71,13 @@ it("makes the graph again after other calls, and where a weight is gone", () => 
   expect(second.stateCells).toBe(1);
   expect(String(second).split("\n").length).toBeGreaterThanOrEqual(first.split("\n").length - 2);
   f.dispose();
+});
+
+it("leaves no graph of a large program in memory", () => {
+  const x = dx.tensor([1, 2, 3, 4], { device });
+  const large = steps(180);
+  const before = Number(queryObjects(Graph));
+  large(x).dispose();
+  expect(Number(queryObjects(Graph))).toBeLessThanOrEqual(before);
+  large.dispose();
 });
