@@ -33,8 +33,8 @@ export interface Part {
   readonly unit?: number;
   /** The size of a piece, a multiple of the unit. Default: 16 MiB. */
   readonly piece?: number;
-  /** Takes bytes from an offset of the part on, before the next are read. */
-  readonly write: (offset: number, bytes: Uint8Array) => void;
+  /** Takes bytes from an offset of the part on, before the next are read. A promise is waited for. */
+  readonly write: (offset: number, bytes: Uint8Array) => void | Promise<void>;
 }
 
 interface Chunk {
@@ -92,7 +92,8 @@ export async function readParts(
     // Should this piece fail, nobody waits for the next.
     next?.catch(() => {});
     const { part, start } = chunks[i]!;
-    part.write(start, piece);
+    const taken = part.write(start, piece);
+    if (taken !== undefined) await taken;
     bytes += piece.byteLength;
     options.onProgress?.({ bytes, totalBytes, name: part.name });
   }

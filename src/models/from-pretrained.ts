@@ -36,9 +36,10 @@ export async function fromPretrained<F extends ModelFamily = ModelFamily>(
   options.signal?.throwIfAborted();
   const source = pathOf("models.fromPretrained", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
+  // Before V8's flags change: it takes no bytecode then that was kept under the usual ones.
+  const { loadModel } = await loader();
   const release = holdYoungGeneration();
   try {
-    const { loadModel } = await loader();
     return await loadModel("models.fromPretrained", source, { ...options, device });
   } finally {
     release();

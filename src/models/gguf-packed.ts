@@ -6,12 +6,15 @@ import { halves, roundTo } from "../io/gguf/halves.ts";
 import { typeByName, type GgufType } from "../io/gguf/types.ts";
 import type { PieceBuffers } from "../io/parts.ts";
 import type { QuantizedWeight } from "../nn/quantized.ts";
+import { synchronized } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Filling } from "../runtime/filling.ts";
 import { CODES, type CodeTarget } from "./gguf-codes.ts";
 
 /** Bytes of a file that are read at once. */
 const PIECE = 2 ** 18;
+/** Bytes that may be on their way to the device: a device that is behind would keep megabytes of the host's memory. */
+const ON_THE_WAY = 4 * 2 ** 20;
 
 /** Whether matrices of a type are kept as codes. */
 export const staysPacked = (type: GgufType): boolean => CODES[type] !== undefined;
@@ -35,6 +38,8 @@ export class PackedReader {
   #target: CodeTarget = { codes: new Uint8Array(0), scales: new Float32Array(0), minima: new Float32Array(0) };
   #words = new Uint16Array(0);
   #buffers: PieceBuffers | null = null;
+  /** Bytes that were written since the device was waited for. */
+  #onTheWay = 0;
 
   constructor(operation: string, file: Pick<OpenGguf, "tensors" | "pieces">, device: Device) {
     this.#operation = operation;
@@ -77,7 +82,7 @@ export class PackedReader {
       const scales = filling(dtype, ofRow);
       const minima = hasMinima ? filling(dtype, ofRow) : null;
       const size = Math.max(1, Math.floor(PIECE / (together * rowBytes))) * together * rowBytes;
-      const write = (offset: number, bytes: Uint8Array): void => {
+      const write = (offset: number, bytes: Uint8Array): void | Promise<void> => {
         const count = bytes.length / rowBytes;
         const first = offset / rowBytes;
         const target = this.#targetFor(count * codeBytes, count * ofRow);
@@ -95,6 +100,10 @@ export class PackedReader {
         const start = first * ofRow * DTYPES[dtype].sizeInBytes;
         scales.write(start, bytesOf(target.scales));
         minima?.write(start, bytesOf(target.minima));
+        this.#onTheWay += bytes.length;
+        if (this.#onTheWay < ON_THE_WAY) return undefined;
+        this.#onTheWay = 0;
+        return synchronized(native, this.#operation);
       };
       await this.#file.pieces(this.#operation, name, { size, buffers: this.#buffersFor(size), write }, signal);
       return { codes: codes.tensor, scales: scales.tensor, minima: minima?.tensor ?? null, bits };

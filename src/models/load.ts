@@ -13,6 +13,8 @@ import type { Module } from "../nn/module.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { QuantizedEmbedding, QuantizedLinear, replaceIn, type QuantizedWeight } from "../nn/quantized.ts";
 import { toDType } from "../ops/data/conversion.ts";
+import { settleUploads } from "../runtime/buffers.ts";
+import { nativeDevice } from "../runtime/devices.ts";
 import { ConfigValues } from "./config-values.ts";
 import { modelOf } from "./families.ts";
 import { asHalves, configOf, tensorOf } from "./gguf-names.ts";
@@ -243,6 +245,7 @@ async function fill<F extends ModelFamily>(
       if (!packed.has(t) && !Object.hasOwn(state, name)) state[name] = zeros(t.shape, { dtype: t.dtype, device });
     model.loadStateDict(state, { strict: false, assign: true });
     replaceLayers(model, packed, dtype);
+    if (device.hasElements) await settleUploads(nativeDevice(device, operation), operation);
   } catch (error) {
     for (const { codes, scales, minima } of packed.values()) for (const t of [codes, scales, minima]) t?.dispose();
     model.dispose();

@@ -19,11 +19,17 @@ const alive = { buffers: 0, bytes: 0 };
 type Collect = (options?: { type: "minor" | "major" }) => void;
 let collect: Collect | null = null;
 
+/** Whether the user asked for gc(). */
+const hasExposedGc = (): boolean => "gc" in globalThis;
+
 function collector(): Collect {
   if (collect === null) {
     // Not imported: few programs come here, and every one would pay for loading them.
-    process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+    const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+    setFlagsFromString("--expose-gc");
     collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as Collect;
+    // V8 takes no bytecode that was kept under other flags.
+    if (!hasExposedGc()) setFlagsFromString("--no-expose-gc");
   }
   return collect;
 }
@@ -114,6 +120,27 @@ export function settle(native: NativeDevice, now = performance.now()): void {
     native.binding.settle(native.id);
   } catch {
     // The data that was read is right: the next call reports the device's removal.
+  }
+}
+
+/** Resolves when the device has done all that is queued. */
+export async function synchronized(native: NativeDevice, operation: string): Promise<void> {
+  try {
+    await native.binding.synchronize(native.id);
+  } catch (error) {
+    throw fromNative(operation, error);
+  }
+}
+
+/** Frees what large uploads needed, once the device has taken them: the memory of a device and of the host that nothing uses then. */
+export async function settleUploads(native: NativeDevice, operation: string): Promise<void> {
+  await synchronized(native, operation);
+  try {
+    // What nothing has needed since the call before is freed: so the first frees little.
+    native.binding.settle(native.id);
+    native.binding.settle(native.id);
+  } catch (error) {
+    throw fromNative(operation, error);
   }
 }
 
