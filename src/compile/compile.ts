@@ -1,6 +1,6 @@
 /** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
 import { inPhase } from "../host/phases.ts";
-import { recordingEnds } from "../host/young-generation.ts";
+import { recordingEnds } from "../host/recording-mode.ts";
 import { autocast, type AutocastDType } from "../core/autocast.ts";
 import { batching } from "../core/batching.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
@@ -398,7 +398,7 @@ export class CompiledFunction {
       for (const e of run.varied) e.varies = true;
       for (const e of root.exits) {
         e.dispose();
-        e.step.exits.length = 0;
+        e.step.dropExits();
       }
       root.exits.length = 0;
       root.recent = null;
@@ -408,7 +408,7 @@ export class CompiledFunction {
     const exit = new TraceExit(run, root.placeholders, outcome, effects);
     if (run.varied.size === 0 && this.#bucketing === null)
       this.recordings.note(this.#restarted ?? (root.exits.length === 0 ? root.reason : (run.reason ?? "another result")));
-    run.at.exits.push(exit);
+    run.at.addExit(exit);
     root.exits.push(exit);
     return exit;
   }

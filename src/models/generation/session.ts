@@ -8,6 +8,7 @@ import { indexSelect } from "../../ops/index/gather.ts";
 import { argmax } from "../../ops/reduce/extrema.ts";
 import { reshape } from "../../ops/shape/movement.ts";
 import { toDType } from "../../ops/data/conversion.ts";
+import { holdYoungGeneration } from "../../host/young-generation.ts";
 import { enabledAdapters } from "../../nn/lora-layer.ts";
 import type { CausalModel } from "../causal-model.ts";
 import { CachedPass, KeyValueCache } from "./cached-pass.ts";
@@ -50,6 +51,9 @@ export class Session {
   readonly #programs = new Map<string, Program>();
   #versions: readonly unknown[];
   isBusy = false;
+  /** Held until the programs of a prompt and of a token are made. */
+  readonly #releaseYoung: () => void;
+  #runs = 0;
 
   constructor(model: CausalModel, batch: number, length: number) {
     const { device, dtype } = model.parameters()[0]!;
@@ -58,6 +62,7 @@ export class Session {
     this.#versions = versionsOf(model);
     this.cache = new KeyValueCache(model.causal, batch, length, device, dtype);
     this.held = Array.from({ length: batch }, () => []);
+    this.#releaseYoung = holdYoungGeneration();
   }
 
   /** Whether the programs are of the model as it is now. Values of weights may differ: then the cache is empty. */
@@ -79,6 +84,7 @@ export class Session {
    * of this function.
    */
   run(wanted: Wanted, tokens: Tensor | Int32Array, positions: Int32Array, last: number): Tensor {
+    if (this.#runs++ === 2) this.rest();
     const { batch, length } = this.cache;
     const count = positions.length / batch;
     let highest = 0;
@@ -162,7 +168,13 @@ export class Session {
     }
   }
 
+  /** Nobody runs it now. */
+  rest(): void {
+    this.#releaseYoung();
+  }
+
   dispose(): void {
+    this.rest();
     for (const program of this.#programs.values()) program.dispose();
     this.#programs.clear();
     this.cache.dispose();
@@ -194,6 +206,7 @@ export function takeSession(model: CausalModel, texts: readonly (readonly number
 /** Gives a session back. */
 export function releaseSession(model: CausalModel, session: Session): void {
   session.isBusy = false;
+  session.rest();
   const known = sessions.get(model) ?? [];
   const others = known.filter((s) => s !== session && !s.isBusy);
   // The one that was used last is kept, and the newest of the others.
