@@ -188,7 +188,7 @@ export class Bucketing {
         const known = run.at.exits.find((e) => e.matches(outcome, effects, run.continuations));
         if (known !== undefined) return known;
         const exit = new TraceExit(run, placeholders, outcome, effects);
-        run.at.exits.push(exit);
+        run.at.addExit(exit);
         exits.push(exit);
         return exit;
       });

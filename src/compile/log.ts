@@ -197,6 +197,8 @@ export type Event =
   | LoopTest
   | LoopEnd;
 
+const NO_EXITS: readonly TraceExit[] = [];
+
 /** An event on a path, and what may follow. */
 export class Step {
   readonly event: Event | null;
@@ -204,11 +206,24 @@ export class Step {
   /** The first of those that may follow, and the next that may follow the same as this one. */
   first: Step | null = null;
   sibling: Step | null = null;
-  readonly exits: TraceExit[] = [];
+  #exits: TraceExit[] | null = null;
 
   constructor(event: Event | null, parent: Step | null) {
     this.event = event;
     this.parent = parent;
+  }
+
+  /** Where runs have ended here. */
+  get exits(): readonly TraceExit[] {
+    return this.#exits ?? NO_EXITS;
+  }
+
+  addExit(exit: TraceExit): void {
+    (this.#exits ??= []).push(exit);
+  }
+
+  dropExits(): void {
+    this.#exits = null;
   }
 
   /** One more that may follow. */

@@ -531,8 +531,20 @@ export class Run extends LoopRecorder implements Tracer {
 
 const made = (t: Tensor): Made => madeAs(t, true);
 
+/** By line, then by operation: a program has thousands of events, of few lines. */
+const origins = new Map<string, Map<string, string>>();
+const MAX_LINES = 4096;
+
 /** The operation and the line that asked for it. */
 function originOf(name: string): string {
   const site = callSite();
-  return site === null ? name : `${name} ${site}`;
+  if (site === null) return name;
+  let ofLine = origins.get(site);
+  if (ofLine === undefined) {
+    if (origins.size >= MAX_LINES) origins.clear();
+    origins.set(site, (ofLine = new Map<string, string>()));
+  }
+  let origin = ofLine.get(name);
+  if (origin === undefined) ofLine.set(name, (origin = `${name} ${site}`));
+  return origin;
 }
