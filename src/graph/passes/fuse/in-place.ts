@@ -18,8 +18,9 @@ function readsOf(region: Region, section: Section, facts: Facts): Map<number, bo
     const key = `${node.outputs[0]!.value.id} ${isOwn}`;
     if (seen.has(key)) return;
     seen.add(key);
-    // One thread reads all of a generator's state and writes it.
-    const isElementwise = "element" in readingOf(node)!.code || givesState(node);
+    // One thread reads all of a generator's state and writes it, where it is written as it is.
+    const isWritten = section.outputs.some((i) => region.outputs[i]!.value === node.outputs[0]!.value);
+    const isElementwise = "element" in readingOf(node)!.code || (givesState(node) && isWritten);
     for (const x of node.inputs) {
       if (x === null || constantOf(x, facts) !== null) continue;
       const own = isOwn && isElementwise && isSame(x, section.elements);

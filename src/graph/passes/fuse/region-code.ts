@@ -170,15 +170,17 @@ export class RegionCode {
   #drawn(node: GraphNode, lanes: Lanes, width: number): readonly Code[] {
     const s = this.#s;
     const state = this.#stateOf(node);
-    if (givesState(node)) return state;
+    if (givesState(node)) {
+      if (lanes.kind === "run" && lanes.step === 1 && width === STATE_WORDS) return state;
+      return Array.from({ length: width }, (_, k) => wordAt(state, laneOf(lanes, k)));
+    }
     if (lanes.kind === "run" && lanes.step === 1 && width % BLOCK_WORDS === 0 && lanes.alignment % BLOCK_WORDS === 0) {
       const first = lanes.base.div(BLOCK_WORDS);
       return Array.from({ length: width / BLOCK_WORDS }, (_, i) => wordsOf(s, state, first.add(i))).flat();
     }
     return Array.from({ length: width }, (_, k) => {
       const index = laneOf(lanes, k);
-      const [own, words] = [index.mod(BLOCK_WORDS), wordsOf(s, state, index.div(BLOCK_WORDS))];
-      return words.slice(1).reduce((found, word, i) => own.eq(i + 1).select(word, found), words[0]!);
+      return wordAt(wordsOf(s, state, index.div(BLOCK_WORDS)), index.mod(BLOCK_WORDS));
     });
   }
 
@@ -305,6 +307,9 @@ const [MAX_UNROLLED, MAX_STEP] = [16, 8];
 function stepOf(count: number): number {
   for (let step = Math.min(count, MAX_STEP); ; step--) if (count % step === 0) return step;
 }
+
+const wordAt = (words: readonly Uint[], at: Uint): Uint =>
+  words.slice(1).reduce((found, word, i) => at.eq(i + 1).select(word, found), words[0]!);
 
 /** Of all lanes, or the one that they share. */
 const laneIn = (values: readonly Float[], lane: number): Float => values[values.length === 1 ? 0 : lane]!;

@@ -106,4 +106,20 @@ eachDevice("draws in regions", (name) => {
     expect(by.state[0]).toBe(4 * 80);
     expect(by.dispatches).toBe(2);
   });
+
+  it("keep the state of the branch that is taken", () => {
+    const results = FORMS.map((fuse) => {
+      const generator = new dx.Generator(11);
+      const f = dx.compile(
+        (x: dx.Tensor) => dx.cond(dx.gt(x.sum(), 0), () => dx.dropout(x, { p: 0.5, generator }).mul(2), () => dx.dropout(dx.dropout(x, { p: 0.9, generator }), { p: 0.1, generator })), // prettier-ignore
+        { fuse },
+      );
+      const all = [1, -1, -2, 3].map((v) => numbers(f(dx.full([5, 9], v, { device }))));
+      f.dispose();
+      return { all, state: [...(generator.currentState.devices[name]!.dataSync() as Uint32Array)] };
+    });
+    expect(results[0]!.all.map((list, i) => list.every((v, k) => Math.abs(v - results[1]!.all[i]![k]!) < 1e-5))).toEqual([true, true, true, true]); // prettier-ignore
+    expect(results[0]!.state).toEqual(results[1]!.state);
+    expect(results[0]!.state[0]).toBe(6 * 12);
+  });
 });
