@@ -26,6 +26,8 @@ interface Kind {
 function kinds(host: Uint8Array, devices: readonly dx.Device[]): { readonly list: readonly Kind[]; dispose(): void } {
   const [first, second] = devices as readonly [dx.Device, dx.Device | undefined];
   const there = dx.tensor(host, { device: first });
+  // Memory whose pages are there.
+  const own = new Uint8Array(host.length).fill(1);
   const uploaded = async (): Promise<dx.Tensor> => {
     const x = dx.tensor(host, { device: first });
     await dx.synchronize(first);
@@ -35,6 +37,7 @@ function kinds(host: Uint8Array, devices: readonly dx.Device[]): { readonly list
     { name: "upload", once: uploaded },
     { name: "data()", once: async () => (await there.data()) as Uint8Array },
     { name: "dataSync()", once: () => Promise.resolve(there.dataSync() as Uint8Array) },
+    { name: "dataIntoSync()", once: () => Promise.resolve(there.dataIntoSync(own)) },
   ];
   if (second !== undefined) {
     const moved = async (from: dx.Tensor, to: dx.Device): Promise<dx.Tensor> => {

@@ -257,6 +257,15 @@ napi_value ReadSync(Environment& environment, Arguments in) {
   return bytes.value;
 }
 
+// Into the caller's memory, which nobody can take away meanwhile: the thread waits.
+napi_value ReadInto(Environment& environment, Arguments in) {
+  Buffer& buffer = environment.buffers().Get(ToSize(in[0], "readInto: handle"));
+  js::Bytes bytes = ToBytes(in[2], "readInto");
+  dml::Address from = RangeOf(buffer, ToSize(in[1], "readInto: offset"), bytes.size, "readInto");
+  buffer.device->device->ReadAndWait(from, bytes.data, bytes.size);
+  return js::Undefined(in.env());
+}
+
 napi_value Lend(Environment& environment, Arguments in) {
   Buffer& buffer = environment.buffers().Get(ToSize(in[0], "lend: handle"));
   dml::HostMemory memory = buffer.device->device->InHostMemory(buffer.address, buffer.size);
@@ -528,6 +537,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("readMade", Cold<ReadMade>);
   add("read", Cold<Read>);
   add("readSync", Cold<ReadSync>);
+  add("readInto", Cold<ReadInto>);
   add("lend", Cold<Lend>);
   add("giveBack", Cold<GiveBack>);
   add("sweep", Cold<Sweep>);

@@ -78,6 +78,7 @@ const NO_OPERATIONS = new Set([
   "item",
   "itemSync",
   "data",
+  "dataIntoSync",
   "dataSync",
   "toArray",
   "toArraySync",

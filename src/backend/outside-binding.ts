@@ -197,6 +197,12 @@ export class OutsideBinding implements MemoryOwner {
     return ownBuffer(this.#ask("readSync", null, () => this.#copies.read(range)));
   }
 
+  readInto(handle: Handle, offset: number, into: Uint8Array): void {
+    const range = this.#rangeOf(handle, offset, into.byteLength);
+    this.#counts.readbacks++;
+    into.set(this.#ask("readSync", null, () => this.#copies.read(range)));
+  }
+
   release(handle: Handle): void {
     releaseOutside(handle);
   }

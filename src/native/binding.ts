@@ -304,6 +304,8 @@ export interface Binding {
   /** Resolves when everything queued before it is done. Keeps the process alive until then. */
   read(handle: Handle, offset: number, sizeInBytes: number): Promise<ArrayBuffer>;
   readSync(handle: Handle, offset: number, sizeInBytes: number): ArrayBuffer;
+  /** As many bytes as `into` has, blocking. */
+  readInto(handle: Handle, offset: number, into: Uint8Array): void;
   /**
    * The address of a buffer's bytes, where the host can use them in place, null elsewhere: for other addons. The caller waits for the work queued before,
    * keeps the buffer, and queues none that uses it until giveBack(). Of backends from outside: absent.

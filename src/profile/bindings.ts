@@ -152,6 +152,8 @@ export class Bindings {
               ),
           }),
       readSync: (handle, offset, size) => this.#moves("wait", "readSync", native, size, () => binding.readSync(handle, offset, size)),
+      readInto: (handle, offset, into) =>
+        this.#moves("wait", "readSync", native, into.byteLength, () => binding.readInto(handle, offset, into)),
       synchronizeSync: (device) => this.#moves("wait", "synchronizeSync", native, null, () => binding.synchronizeSync(device)),
       read: (handle, offset, size) => {
         const promise = binding.read(handle, offset, size);

@@ -180,6 +180,13 @@ export async function readBytes(
   }
 }
 
+/** Into memory of the caller, of as many bytes as are read. */
+export function readBytesInto(native: NativeDevice, handle: Handle, offset: number, into: Uint8Array, operation: string): void {
+  requireElements(operation, native);
+  withMemory(operation, () => native.binding.readInto(handle, offset, into));
+  settle(native);
+}
+
 export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
   requireElements(operation, native);
   const bytes = withMemory(operation, () => native.binding.readSync(handle, offset, size));

@@ -265,6 +265,7 @@ const args = {
   carry: () => [buffer(), 16 * next(4), next(SIZE), one(state.opened) ?? state.device, owner(), next(2) === 0],
   readMade: () => [buffer(), 4 * next(4), new Uint8Array(next(SIZE)), one([0, one(state.recordings) ?? 0]), next(3)],
   read: () => [buffer(), 4 * next(4), next(SIZE)],
+  readInto: () => [buffer(), 4 * next(4), new Uint8Array(next(SIZE))],
   readSync: () => [buffer(), 4 * next(4), next(SIZE)],
   lend: () => [buffer()],
   giveBack: () => [one(state.lent) ?? 0],

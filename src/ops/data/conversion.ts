@@ -17,7 +17,7 @@ import {
   type TypedArray,
 } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { readBytes, readBytesSync } from "../../runtime/buffers.ts";
+import { readBytes, readBytesInto, readBytesSync } from "../../runtime/buffers.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { requireDevice, nativeDevice } from "../../runtime/devices.ts";
 import { transfer } from "../../runtime/transfer.ts";
@@ -141,6 +141,26 @@ function readAsSync(operation: string, x: Tensor): TypedArray {
   return new (arrayClass(x.dtype))(bytes, 0, x.size);
 }
 
+/**
+ * dataSync() into memory that exists: the elements in row-major order, written to a typed array of the tensor's dtype and size, or to a Uint8Array (a Buffer, too) of
+ * its bytes, which is the result. New memory costs more than the copy: its pages are made when they are first written. Throws ValueError for another array.
+ * Reference: torch.Tensor.copy_ to a tensor of the host.
+ */
+export function dataIntoSync<A extends TypedArray>(x: Tensor, into: A): A {
+  const Own = arrayClass(x.dtype);
+  const size = x.size * DTYPES[x.dtype].sizeInBytes;
+  const isView = into instanceof Own || into instanceof Uint8Array;
+  if (!isView || into.byteLength !== size) {
+    const received = isView ? `${into.constructor.name} of ${into.byteLength} bytes` : into;
+    throw new ValueError("dataIntoSync", "into", `${Own.name}, or Uint8Array, of ${size} bytes`, received);
+  }
+  const { source, offset } = rangeOf("dataIntoSync", x);
+  const bytes = new Uint8Array(into.buffer, into.byteOffset, size);
+  if (size > 0) readBytesInto(nativeDevice(x.device), source.storage.handle, offset, bytes, "dataIntoSync");
+  if (source !== x) source.dispose();
+  return into;
+}
+
 /** Elements as JavaScript values: numbers, bigints for 64-bit integers, booleans for bool. @package */
 export function values(dtype: DType, raw: TypedArray): (number | bigint | boolean)[] {
   if (dtype === "bool") return Array.from(raw as Uint8Array, (v) => v !== 0);
@@ -244,7 +264,7 @@ export const methods = {
   toArray,
   toArraySync,
 };
-export const overloaded = { data, dataSync, item, itemSync };
+export const overloaded = { data, dataSync, dataIntoSync, item, itemSync };
 
 declare module "../../core/tensor.ts" {
   interface Tensor {
@@ -258,6 +278,12 @@ declare module "../../core/tensor.ts" {
     /** data(), blocking until the work queued before is done. */
     dataSync(): TypedArray;
     dataSync<D extends DType>(dtype: D): ArrayOf[D];
+    /**
+     * dataSync() into memory that exists: the elements in row-major order, written to a typed array of the tensor's dtype and size, or to a Uint8Array (a Buffer, too)
+     * of its bytes, which is the result. New memory costs more than the copy. Throws ValueError for another array. Reference: torch.Tensor.copy_ to a tensor of the
+     * host.
+     */
+    dataIntoSync<A extends TypedArray>(into: A): A;
     /**
      * The one element as a number (booleans as 0 and 1). dtype: the tensor's own, which types know the result by: item("int64") is a bigint.
      * Throws ShapeError for other sizes, DTypeError for another dtype, and without a dtype ValueError for 64-bit integers beyond 2^53, of

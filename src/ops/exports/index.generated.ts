@@ -271,6 +271,12 @@ export const to = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.
 export const data = async function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.dtype.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("data", "x dtype:dtype?", arguments); try { return await $dataConversion.data($0, $1); } catch (error) { throw under("data", error); } } as unknown as typeof $dataConversion.data;
 /** data(), blocking until the work queued before is done. */
 export const dataSync = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.dtype.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("dataSync", "x dtype:dtype?", arguments); try { return $dataConversion.dataSync($0, $1); } catch (error) { throw under("dataSync", error); } } as unknown as typeof $dataConversion.dataSync;
+/**
+ * dataSync() into memory that exists: the elements in row-major order, written to a typed array of the tensor's dtype and size, or to a Uint8Array (a Buffer, too) of
+ * its bytes, which is the result. New memory costs more than the copy: its pages are made when they are first written. Throws ValueError for another array.
+ * Reference: torch.Tensor.copy_ to a tensor of the host.
+ */
+export const dataIntoSync = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.data.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("dataIntoSync", "x into:data", arguments); try { return $dataConversion.dataIntoSync($0, $1); } catch (error) { throw under("dataIntoSync", error); } } as unknown as typeof $dataConversion.dataIntoSync;
 /** The elements as nested arrays: a number for rank 0. */
 export const toArray = async function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("toArray", "x", arguments); try { return await $dataConversion.toArray($0); } catch (error) { throw under("toArray", error); } } as unknown as typeof $dataConversion.toArray;
 /** toArray(), blocking. */

@@ -14,6 +14,7 @@ export const complex32_complex64OrDtype = kind((v) => (isDType(v) || v === "comp
 export const complexTensor = kind((v) => v instanceof ComplexTensor, "a complex tensor");
 export const complexTensorOrTensor = kind((v) => (v instanceof ComplexTensor || isTensor(v)), "a complex tensor or a tensor", true);
 export const complexTensorOrTensorOrNumber = kind((v) => (v instanceof ComplexTensor || isTensor(v) || typeof v === "number"), "a complex tensor, a tensor or a number", true);
+export const data = kind((v) => ArrayBuffer.isView(v), "a typed array");
 export const deviceOrString = kind((v) => (v instanceof Device || typeof v === "string"), "a device or a string");
 export const deviceOrStringOrDtype = kind((v) => (v instanceof Device || typeof v === "string" || isDType(v)), "a device, a string or a dtype's name", true);
 export const deviceOrStringOrNull = kind((v) => (v instanceof Device || typeof v === "string" || v === null), "a device, a string or null");
@@ -429,6 +430,7 @@ setKinds(() => ({
   complexTensorOrTensor,
   complexTensorOrTensorOrNumber,
   complexTensorOrTensorOrNumberOrNumbers,
+  data,
   decimals_2ea458,
   deviceOrString,
   deviceOrStringOrDtype,
