@@ -44,9 +44,10 @@ const mapsPositions = (): boolean =>
 /** Frames of the callers of `below`, without a text. */
 function framesOf(limit: number, below: () => unknown): readonly NodeJS.CallSite[] | null {
   const { stackTraceLimit, prepareStackTrace } = Error;
-  if (!setLimit(limit) || !setPrepare(asFrames)) return null;
+  if (!setPrepare(asFrames)) return null;
   const holder: { stack?: unknown } = {};
   try {
+    if (!setLimit(limit)) return null;
     Error.captureStackTrace(holder, below);
     const { stack } = holder;
     return Array.isArray(stack) ? (stack as readonly NodeJS.CallSite[]) : null;

@@ -48,6 +48,18 @@ it("is the same without a text of the stack", () => {
   });
 });
 
+it("leaves Error as it was where its function for texts cannot be replaced", () => {
+  const before = [Error.stackTraceLimit, Error.prepareStackTrace];
+  Object.defineProperty(Error, "prepareStackTrace", { value: undefined, writable: false, configurable: true });
+  try {
+    const [site, formatted] = nested(1);
+    expect([site, Error.stackTraceLimit]).toEqual([formatted, before[0]]);
+  } finally {
+    Object.defineProperty(Error, "prepareStackTrace", { value: before[1], writable: true });
+  }
+  expect([Error.stackTraceLimit, Error.prepareStackTrace]).toEqual(before);
+});
+
 it("names the lines of operations in loops, conditions and gradients of compiled functions", () => {
   const origins = (): string[] => {
     const f = dx.compile((x: dx.Tensor) => {
