@@ -1,6 +1,6 @@
 /** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
 import { inPhase } from "../host/phases.ts";
-import { recordingEnds } from "../host/recording-mode.ts";
+import { recordingEnds } from "../host/young-generation.ts";
 import { autocast, type AutocastDType } from "../core/autocast.ts";
 import { batching } from "../core/batching.ts";
 import { defaultDevice, type Device } from "../core/device.ts";

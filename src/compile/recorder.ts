@@ -16,7 +16,7 @@ import { operand, type Operand } from "./operand.ts";
 import { NO_VALUES, type Values } from "./program.ts";
 import type { RegionRecording } from "./region-recording.ts";
 import { callSite } from "../host/call-site.ts";
-import { recordingBegins, recordingContinues } from "../host/recording-mode.ts";
+import { recordingBegins } from "../host/young-generation.ts";
 
 export type Number = number | bigint | boolean;
 
@@ -128,7 +128,6 @@ export abstract class Recorder {
 
   protected push(event: Event): void {
     mark(event);
-    recordingContinues();
     if (event.kind === "operation") this.notice?.count();
     if (this.recording !== null) {
       this.recording.events.push(event);

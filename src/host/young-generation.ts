@@ -28,3 +28,16 @@ export function holdYoungGeneration(): () => void {
     if (--holders === 0) setGrowth(USUAL);
   };
 }
+
+let release: (() => void) | null = null;
+
+/** The same until recordingEnds(): a recording is one synchronous call. */
+export function recordingBegins(): void {
+  release ??= holdYoungGeneration();
+}
+
+export function recordingEnds(): void {
+  if (release === null) return;
+  release();
+  release = null;
+}
