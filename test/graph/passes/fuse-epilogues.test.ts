@@ -11,6 +11,9 @@ import { writeStored } from "../../../src/shader/store.ts";
 import { eachDevice } from "../../device.ts";
 import { build, operators } from "../build.ts";
 
+/** A driver for CPUs compiles these shaders for minutes. */
+const SLOW = { timeout: 600_000 };
+
 /** A shader that takes what follows it; what it was asked for is noted. */
 function host(built: ReturnType<typeof build>, x: Expr, asked: string[] = []): Expr {
   const y = built.g.elementWiseIdentity(x);
@@ -99,7 +102,7 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     compiled.dispose();
   });
 
-  it("adds a residual in the launch of a product with a packed weight, which shares no launch then", () => {
+  it("adds a residual in the launch of a product with a packed weight, which shares no launch then", SLOW, () => {
     const layer = (seed: number): dx.nn.Module => {
       const linear = dx.nn.linear(32, 32, { device: name });
       linear.weight = new dx.nn.Parameter(of([32, 32], seed));
@@ -154,7 +157,7 @@ eachDevice("a convolution or a GEMM with what follows it", (name) => {
     }
   });
 
-  it("adds a residual and applies the activation in the launch of a GEMM and of a batched one", () => {
+  it("adds a residual and applies the activation in the launch of a GEMM and of a batched one", SLOW, () => {
     const [x, w, b, residual] = [of([2, 32, 32], 1), of([32, 32], 2), of([32], 3), of([2, 32, 32], 4)];
     const many = of([2, 32, 32], 5);
     for (const layer of [

@@ -110,6 +110,9 @@ describe("products that make x themselves in the evaluator", () => {
   }); // prettier-ignore
 });
 
+/** A driver for CPUs compiles these shaders for minutes. */
+const SLOW = { timeout: 600_000 };
+
 let shaders: string | undefined;
 let fuse: string | undefined;
 beforeEach(() => {
@@ -126,7 +129,7 @@ afterEach(() => {
 });
 
 eachDevice("a layer of a decoder", (device) => {
-  it("computes its norm and its activation in the launches of its products", () => {
+  it("computes its norm and its activation in the launches of its products", SLOW, () => {
     const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
     const run = (mode: "off" | "on"): { readonly lists: number[][]; readonly explained: string } => {
       set("DXTENSOR_SHADERS", mode);

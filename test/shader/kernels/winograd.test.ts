@@ -247,6 +247,9 @@ it("are chosen on NVIDIA's GPUs over Vulkan in float32 from 64 channels and 2^28
   expect(Math.max(...launches(4, 64, 32))).toBeLessThan(3);
 }); // prettier-ignore
 
+/** A driver for CPUs compiles these shaders for minutes. */
+const SLOW = { timeout: 600_000 };
+
 eachDevice("operations", (name) => {
   const device = dx.device(name);
   restoresShaders(device);
@@ -259,7 +262,7 @@ eachDevice("operations", (name) => {
   // A CPU that stands for a GPU compiles each of the shaders for seconds.
   const isFast = name === "cpu" || isWhole;
 
-  it.each(isFast ? SIZES : SIZES.slice(1, 2))("a convolution of %j by %i filters, padded by %i, with gradients", (shape, filters, padding) => {
+  it.each(isFast ? SIZES : SIZES.slice(1, 2))("a convolution of %j by %i filters, padded by %i, with gradients", SLOW, (shape, filters, padding) => {
     const of = (sizes: readonly number[], seed: number): dx.Tensor =>
       dx.tensor(numbers(sizes.reduce((a, b) => a * b, 1), seed, 1), { shape: [...sizes], device }).requiresGrad_(); // prettier-ignore
     const leaves = [of(shape, 1), of([filters, shape[1], 3, 3], 2), of([filters], 3)] as const;
