@@ -209,7 +209,8 @@ export class OpenGguf implements GgufFile {
       wanted.map((located) => {
         const target = targetOf(located.entry, dtype, isPacked);
         const convert = isPacked ? null : converter(located.entry.info, target.dtype);
-        const part = (write: Part["write"]): Part =>
+        // fillTensors() writes at once.
+        const part = (write: (offset: number, bytes: Uint8Array) => void): Part =>
           partOf(operation, located, convert === null ? write : (offset, bytes) => convert(offset, bytes, write));
         return { ...target, part };
       }),
@@ -252,10 +253,10 @@ function partOf(operation: string, { part, entry }: Located, write: Part["write"
       expected: "little-endian",
       received: `big-endian blocks of ${info.name}, which llama.cpp does not define`,
     });
-  const swapped = (offset: number, bytes: Uint8Array): void => {
+  const swapped: Part["write"] = (offset, bytes) => {
     if (info.dtype === null) swapWords(info, bytes);
     else swapBytes(bytes, DTYPES[info.dtype].sizeInBytes);
-    write(offset, bytes);
+    return write(offset, bytes);
   };
   return { name, path: part.path, file: part.file, position, sizeInBytes, unit: info.blockBytes, write: isBigEndian ? swapped : write };
 }
