@@ -99,7 +99,7 @@ export type EpilogueOp =
   | { readonly kind: "reluGradient"; readonly x: Expr; readonly zero: "unless at most 0" | "where above 0" };
 
 /**
- * What a shader can do with its first input x when it reads it. rms: divide each row by the root of its mean square plus epsilon; activated: take its activation.
+ * What a shader can do to its first input x when it loads it. rms: divide each row by the root of its mean square plus epsilon; activated: take its activation.
  * Each multiplies the result by a second tensor, a gain for each column or a factor for each element, or by nothing.
  */
 export type Prologue = { readonly kind: "rms"; readonly epsilon: number } | { readonly kind: "activated"; readonly activation: Activation };
@@ -154,9 +154,9 @@ export interface GraphNode {
   readonly withEpilogue?: (
     op: EpilogueOp,
   ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue"> | null;
-  /** Of a SHADER that can compute its first input itself, from x and what that is multiplied by: itself so; null: it cannot here. */
+  /** Of a SHADER that can have a prologue: the same with it, over x and a factor; null: it cannot have this one. */
   readonly withPrologue?: (prologue: Prologue, x: Expr, factor: Expr | null) => Pick<GraphNode, "shader" | "inputs" | "joins"> | null;
-  /** Of a SHADER of one result: what those that read it may do instead, with its inputs. */
+  /** Of a SHADER of one result: the prologue over its inputs that computes the same. */
   readonly asPrologue?: Prologue;
   /** Of a SHADER that can share a launch with others. */
   readonly joins?: Joins;

@@ -1,6 +1,6 @@
 /**
- * Makes RMSNorm, and an activation with a factor, the prologue of the shaders that read their result, where these can compute it when they read it: each group of
- * a product of few rows does it again, which takes less time than a launch that the product waits for.
+ * Makes RMSNorm, and an activation with a factor, the prologue of the shaders that read their result, where these can compute it when they load it. Each group
+ * of a skinny GEMM computes it again, which takes less time than a launch that the GEMM waits for.
  */
 import { isWhole, packedExpr, withNodes, type Expr, type Graph, type GraphNode, type Prologue, type Value } from "../graph.ts";
 import { removeDeadCode } from "./dead-code.ts";

@@ -84,7 +84,7 @@ export class Session {
    * of this function.
    */
   run(wanted: Wanted, tokens: Tensor | Int32Array, positions: Int32Array, last: number): Tensor {
-    if (this.#runs++ === 2) this.rest();
+    if (this.#runs++ === 2) this.releaseYoungGeneration();
     const { batch, length } = this.cache;
     const count = positions.length / batch;
     let highest = 0;
@@ -169,12 +169,12 @@ export class Session {
   }
 
   /** Nobody runs it now. */
-  rest(): void {
+  releaseYoungGeneration(): void {
     this.#releaseYoung();
   }
 
   dispose(): void {
-    this.rest();
+    this.releaseYoungGeneration();
     for (const program of this.#programs.values()) program.dispose();
     this.#programs.clear();
     this.cache.dispose();
@@ -206,7 +206,7 @@ export function takeSession(model: CausalModel, texts: readonly (readonly number
 /** Gives a session back. */
 export function releaseSession(model: CausalModel, session: Session): void {
   session.isBusy = false;
-  session.rest();
+  session.releaseYoungGeneration();
   const known = sessions.get(model) ?? [];
   const others = known.filter((s) => s !== session && !s.isBusy);
   // The one that was used last is kept, and the newest of the others.

@@ -1,6 +1,6 @@
 /**
  * Attention of few queries over many keys, as a decoder needs it for each token: a group of threads has one query. Scores are in shared memory. Four threads share a
- * key, so that neighbouring threads read neighbouring elements; for the values, threads share the elements of a row, and take the keys in turns.
+ * key, so that neighbouring threads read neighbouring elements; for the values, each thread has four elements of every n-th row.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
@@ -44,13 +44,13 @@ function attend(s: S, { width, valueWidth, hasMask }: FewQueryForm): void {
   // Scores: each of a key's threads has every fourth texel.
   const [lane, slot] = [s.local.mod(LANES), s.local.div(LANES)];
   const texels = width / WIDE;
-  const own4 = Array.from({ length: Math.ceil(texels / LANES) }, (_, i) => ({
+  const ownTexels = Array.from({ length: Math.ceil(texels / LANES) }, (_, i) => ({
     at: lane.add(i * LANES),
     isWhole: (i + 1) * LANES <= texels,
   }));
   /** A thread's part of a row; zeros behind its end. */
   const partOf = (from: Numbers, row: Uint): Float[][] =>
-    own4.map(({ at, isWhole }) => {
+    ownTexels.map(({ at, isWhole }) => {
       const inside = at.lt(texels);
       const found = from.loadsInside(row.mul(width).add((isWhole ? at : inside.select(at, 0)).mul(WIDE)), WIDE);
       return isWhole ? found : found.map((x) => inside.select(x, 0));

@@ -29,14 +29,14 @@ export interface PackedProductForm {
   readonly hasBias: boolean;
   /** Rows of x that a group computes. */
   readonly count: number;
-  /** What x is made of. Default: it is read as it is. */
+  /** What is done to x when it is loaded. Default: nothing. */
   readonly prologue?: PackedPrologue | null;
   /** Whether a tensor of y's shape is added. Default: none. Of launches with one weight. */
   readonly hasAddend?: boolean;
 }
 
 /**
- * What a group does with x when it reads it. rms: it divides each row by the root of its mean square plus epsilon, and multiplies it by `gain` [K], or by nothing.
+ * What a group does to x when it loads it. rms: it divides each row by the root of its mean square plus epsilon, and multiplies it by `gain` [K], or by nothing.
  * activated: it takes the activation of x, and multiplies it by `factor` [M, K], or by nothing.
  */
 export type PackedPrologue =
@@ -109,14 +109,14 @@ export const holdsRows = (form: PackedProductForm, tile: PackedProductTile): boo
 const ADDERS = 16;
 /** Words of shared memory for these sums. */
 const MAX_SQUARES = 1024;
-/** Rows of x that a group makes at most: each has code of its own. */
-const MAX_MADE = 4;
+/** Rows of x of a launch with a prologue, at most: each has code of its own. */
+const MAX_PROLOGUE_ROWS = 4;
 
-/** Whether a group can make x when it reads it: all of it at once, and once. @package */
+/** Whether a group can apply the prologue: it loads all of x into shared memory, once. @package */
 export function fitsPrologue(form: PackedProductForm, tile: PackedProductTile): boolean {
   if (form.prologue == null) return true;
-  const hasMemory = form.prologue.kind !== "rms" || (tile.threads % ADDERS === 0 && form.count * (tile.threads + ADDERS) <= MAX_SQUARES);
-  return hasMemory && form.count <= MAX_MADE && !readsX(tile) && holdsRows(form, tile);
+  const fitsSquares = form.prologue.kind !== "rms" || (tile.threads % ADDERS === 0 && form.count * (tile.threads + ADDERS) <= MAX_SQUARES);
+  return fitsSquares && form.count <= MAX_PROLOGUE_ROWS && !readsX(tile) && holdsRows(form, tile);
 }
 
 /** The tensor that a prologue reads besides x. */

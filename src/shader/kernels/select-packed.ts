@@ -138,7 +138,7 @@ function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: 
   };
 }
 
-/** A product of packed weights, with what it takes of the nodes around it: a sum with a tensor behind it, what x is made of before it. */
+/** A skinny GEMM with packed weights, and the nodes that it can fuse: a prologue on x, an addend as epilogue. */
 class PackedLaunch {
   readonly #g: GraphBuilder;
   readonly #n: number;
@@ -153,7 +153,7 @@ class PackedLaunch {
     return callFor(this.#g, packedProduct(form, packedTile(form, n)), inputs, [m, n]);
   }
 
-  /** What the node can still take. */
+  /** The fusions that the node can still have. */
   takes(form: PackedProductForm, inputs: Inputs): Pick<GraphNode, "withEpilogue" | "withPrologue"> {
     const withPrologue = (prologue: Prologue, x: Expr, factor: Expr | null): ReturnType<NonNullable<GraphNode["withPrologue"]>> =>
       this.#withPrologue(form, inputs, prologue, x, factor);
@@ -180,7 +180,7 @@ class PackedLaunch {
     const { x: _, ...rest } = inputs;
     const all: Inputs = { x, ...(factor === null ? {} : { [isRms ? "gain" : "factor"]: factor }), ...rest };
     const shader = this.call(next, all);
-    // What a sum has been added to shares no launch.
+    // A launch with an addend is not joined with others.
     const joins = form.hasAddend === true ? {} : { joins: joinsOf(this.#g, next, fixedTile(next)) };
     return { shader, inputs: Object.values(all), ...joins };
   } // prettier-ignore

@@ -143,7 +143,7 @@ function splitFor(c: ConvolutionSizes, size: TileSize, tile: WinogradTile, enoug
   return productOf(c, { size, tile, split }).split;
 }
 
-/** Tiles of a thread: four, where they are in a row and there are threads enough. Apart they took up to 10 microseconds longer; large ones take many registers. */
+/** Tiles of a thread: four adjacent ones, where there are threads enough. Four that are not adjacent took up to 10 microseconds longer; large ones take many registers. */
 function usualWidth(c: ConvolutionSizes, size: TileSize): TileWidth {
   const { plane, count } = sizesOf(c, size);
   const threads = (count * Math.min(c.channels, c.filters)) / 4;

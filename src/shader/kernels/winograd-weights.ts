@@ -24,7 +24,7 @@ type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof WEIGHTS_P
 /** Kernels of a group along a row of the result, and rows of it. */
 const [ACROSS, DOWN] = [32, 8];
 
-/** Kernels are read as they lie, and written as rows of matrices, by way of shared memory. */
+/** Reads contiguous kernels and writes rows of matrices, transposed in shared memory. */
 function transformedWeights(s: S, { size, isRotated }: WeightsForm): void {
   const { w, v } = s.buffers as { readonly w: Numbers; readonly v: Numbers };
   const { filters, channels } = s.params;
@@ -122,7 +122,7 @@ function summed(s: G, { isSplit }: WeightGradientForm, matrix: Uint, at: Uint): 
   return sum.value;
 }
 
-/** Kernels are written as they lie, by way of shared memory. */
+/** Writes contiguous kernels, transposed in shared memory. */
 function transformedGradient(s: G, form: WeightGradientForm): void {
   const { y } = s.buffers as { readonly y: Numbers };
   const { kernels } = s.params;

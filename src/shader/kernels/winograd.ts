@@ -146,7 +146,7 @@ type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof TILES_PAR
 const THREADS = 128;
 const groupsOf = ({ total }: LaunchFacts["params"]): number => Math.ceil(total! / THREADS);
 
-/** Where a tile is, or the first one of four in a row. */
+/** The position of a tile, or of the first of four adjacent ones. */
 interface Position {
   readonly inside: Bool;
   readonly image: Uint;
@@ -226,7 +226,7 @@ function transformedPlanes(s: S, form: PlanesForm): void {
 
 const nameOf = ({ size, element, width, isRow }: TilesForm): string[] => [
   `${size}x${size} by ${width}`,
-  isRow ? "in a row" : "",
+  isRow ? "adjacent" : "",
   element === "f16" ? "halves" : "",
 ];
 
@@ -332,7 +332,7 @@ export function resultKernel(form: ResultForm) {
   };
 }
 
-/** m [16 or 36, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Tiles of fours in a row are whole. */
+/** m [16 or 36, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Four adjacent tiles are inside the plane. */
 export function winogradResult(form: ResultForm): Kernel {
   const { name, groups, body, ...spec } = resultKernel(form);
   return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as R));

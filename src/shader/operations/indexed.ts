@@ -42,7 +42,7 @@ const MAX_JOINED = 4;
 /** Elements of its result: larger ones are copied by an operator at the memory's speed. */
 const MAX_JOINED_ELEMENTS = 2 ** 16;
 
-/** The element of the tensor that has it: the ones before and behind it are read at their nearest element, and not taken. */
+/** An element of the tensor that contains the index. The others are loaded at their nearest index, and that element is not selected. */
 function joined(s: Constants, { index, load }: Indexed, { attributes, inputs, outputs }: Attributes): ReturnType<Indexed["load"]> {
   const axis = Number(attributes["axis"]);
   const coordinates = coordinatesOf(s, index, outputs[0]!.sizes);
@@ -58,12 +58,12 @@ function joined(s: Constants, { index, load }: Indexed, { attributes, inputs, ou
   return parts.reduceRight<ReturnType<Indexed["load"]> | null>((rest, part) => (rest === null ? part.value : choose(at.lt(part.end), part.value, rest)), null)!;
 } // prettier-ignore
 
-/** Of few tensors, which do not simply follow each other: those are written where they belong. */
-function joinsSome({ attributes, inputs, outputs }: Attributes): boolean {
+/** Of few tensors that are strided in the result. Contiguous ones are written into it by their own launches. */
+function joinsFew({ attributes, inputs, outputs }: Attributes): boolean {
   const { sizes } = outputs[0]!;
   const axis = Number(attributes["axis"]);
-  const isApart = sizes.some((d, i) => i < axis && d !== 1);
-  return isApart && inputs.length <= MAX_JOINED && sizes.reduce((a, b) => a * b) <= MAX_JOINED_ELEMENTS && inputs.every((x) => x!.sizes[axis]! > 0); // prettier-ignore
+  const isStrided = sizes.some((d, i) => i < axis && d !== 1);
+  return isStrided && inputs.length <= MAX_JOINED && sizes.reduce((a, b) => a * b) <= MAX_JOINED_ELEMENTS && inputs.every((x) => x!.sizes[axis]! > 0); // prettier-ignore
 }
 
 const scalarOf = ({ attributes }: Attributes, name: string): number => Number((attributes[name] as Scalar).value);
@@ -93,7 +93,7 @@ export const INDEXED: { readonly [K in OperatorName]?: Reading } = {
     },
   },
   SLICE1: { dtypes: ALL, code: { indexed: sliced } },
-  JOIN: { dtypes: ALL, code: { indexed: joined }, accepts: joinsSome },
+  JOIN: { dtypes: ALL, code: { indexed: joined }, accepts: joinsFew },
   ONE_HOT: {
     dtypes: ALL,
     code: {

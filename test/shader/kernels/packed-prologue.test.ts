@@ -1,11 +1,11 @@
 /** Products with packed weights that make x themselves, and add a tensor: in the evaluator compared with float64, and as layers on devices. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { fitsPrologue, packedProduct, type PackedProductForm, type PackedProductTile } from "../../../src/shader/kernels/packed-product.ts";
 import { nativeDevice } from "../../../src/runtime/devices.ts";
 import * as dx from "../../../src/index.ts";
 import { eachDevice, numbers as read } from "../../device.ts";
 import { generator } from "../random.ts";
-import { expectClose, launch, numbers } from "./support.ts";
+import { expectClose, launch, numbers, restoresShaderModes, setVariable } from "./support.ts";
 
 const FORM: PackedProductForm = { bits: 4, isSigned: false, width: 96, block: 32, scales: "f32", hasMinima: true, hasBias: true, count: 1 };
 const TILE: PackedProductTile = { threads: 32, lanes: 4, rows: 2 };
@@ -113,27 +113,14 @@ describe("products that make x themselves in the evaluator", () => {
 /** A driver for CPUs compiles these shaders for minutes. */
 const SLOW = { timeout: 600_000 };
 
-let shaders: string | undefined;
-let fuse: string | undefined;
-beforeEach(() => {
-  shaders = process.env.DXTENSOR_SHADERS;
-  fuse = process.env.DXTENSOR_FUSE;
-});
-const set = (name: string, value: string | undefined): void => {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
-};
-afterEach(() => {
-  set("DXTENSOR_SHADERS", shaders);
-  set("DXTENSOR_FUSE", fuse);
-});
+restoresShaderModes();
 
 eachDevice("a layer of a decoder", (device) => {
   it("computes its norm and its activation in the launches of its products", SLOW, () => {
     const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
     const run = (mode: "off" | "on"): { readonly lists: number[][]; readonly explained: string } => {
-      set("DXTENSOR_SHADERS", mode);
-      set("DXTENSOR_FUSE", "off");
+      setVariable("DXTENSOR_SHADERS", mode);
+      setVariable("DXTENSOR_FUSE", "off");
       dx.closeDevice(device);
       const layer = (rows: number, width: number, seed: number): dx.nn.Module => {
         const linear = dx.nn.linear(width, rows, { bias: false });

@@ -1,5 +1,5 @@
 /** The shaders over packed weights, in the evaluator and on devices, compared with float64; and the library's layers by them. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nativeDevice } from "../../../src/runtime/devices.ts";
 import * as dx from "../../../src/index.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
@@ -16,7 +16,7 @@ import { packedToValues } from "../../../src/shader/kernels/packed-values.ts";
 import { eachDevice, modes, numbers as read } from "../../device.ts";
 import { runKernel } from "../device.ts";
 import { generator } from "../random.ts";
-import { expectClose, launch, numbers } from "./support.ts";
+import { expectClose, launch, numbers, restoresShaderModes, setVariable } from "./support.ts";
 
 const FORM: PackedProductForm = {
   bits: 4,
@@ -232,18 +232,7 @@ eachDevice("products with packed weights", () => {
   });
 });
 
-let [shaders, fuse]: (string | undefined)[] = [];
-beforeEach(() => {
-  [shaders, fuse] = [process.env.DXTENSOR_SHADERS, process.env.DXTENSOR_FUSE];
-});
-const set = (name: string, value: string | undefined): void => {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
-};
-afterEach(() => {
-  set("DXTENSOR_SHADERS", shaders);
-  set("DXTENSOR_FUSE", fuse);
-});
+restoresShaderModes();
 
 eachDevice("layers of packed weights by shaders", (device) => {
   const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
@@ -259,8 +248,8 @@ eachDevice("layers of packed weights by shaders", (device) => {
   it.each(kinds)("%o", (kind) => {
     const { width = 96, ...options } = kind as { readonly width?: number } & dx.nn.QuantizeModuleOptions;
     const made = (["off", "on"] as const).map((mode) => {
-      set("DXTENSOR_SHADERS", mode);
-      set("DXTENSOR_FUSE", "off");
+      setVariable("DXTENSOR_SHADERS", mode);
+      setVariable("DXTENSOR_FUSE", "off");
       dx.closeDevice(device);
       const layer = dx.nn.linear(width, 37);
       layer.weight = new dx.nn.Parameter(real([37, width], 2));
@@ -292,8 +281,8 @@ eachDevice("layers of packed weights by shaders", (device) => {
   });
 
   it("share a launch where they read the same tensor", () => {
-    set("DXTENSOR_SHADERS", "on");
-    set("DXTENSOR_FUSE", "off");
+    setVariable("DXTENSOR_SHADERS", "on");
+    setVariable("DXTENSOR_FUSE", "off");
     dx.closeDevice(device);
     const layer = (rows: number, seed: number, bias: boolean): dx.nn.Module => {
       const made = dx.nn.linear(96, rows, { bias });
@@ -318,8 +307,8 @@ eachDevice("layers of packed weights by shaders", (device) => {
 
   it("embed tokens, and pass through a compiled training step of LoRA", () => {
     const results = (["off", "on"] as const).map((mode) => {
-      set("DXTENSOR_SHADERS", mode);
-      set("DXTENSOR_FUSE", "off");
+      setVariable("DXTENSOR_SHADERS", mode);
+      setVariable("DXTENSOR_FUSE", "off");
       dx.closeDevice(device);
       dx.manualSeed(3);
       const net = dx.nn.sequential(dx.nn.embedding(10, 32), dx.nn.linear(32, 64), dx.nn.relu(), dx.nn.linear(64, 10));

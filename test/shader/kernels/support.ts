@@ -1,5 +1,5 @@
 /** The library's shaders in the evaluator, before and after lowering. */
-import { expect } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
 import { evaluateShader } from "../../../src/shader/evaluate.ts";
 import type { Kernel } from "../../../src/shader/kernels/kernel.ts";
 import { lower } from "../../../src/shader/lower-memory.ts";
@@ -88,4 +88,18 @@ export function expectClose(got: readonly number[], expected: readonly number[],
     if (Number.isNaN(y)) expect(x).toBeNaN();
     else if (Math.abs(x - y) > relative * Math.abs(y) + absolute) expect(`element ${i}: ${x}`).toBe(`element ${i}: ${y}`);
   });
+}
+
+/** Sets a variable of the environment; undefined: none. */
+export function setVariable(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
+
+/** Each test of the file begins and ends with the modes of shaders and of fusion that the process has. */
+export function restoresShaderModes(): void {
+  const names = ["DXTENSOR_SHADERS", "DXTENSOR_FUSE"];
+  let before: readonly (string | undefined)[] = [];
+  beforeEach(() => void (before = names.map((name) => process.env[name])));
+  afterEach(() => names.forEach((name, i) => setVariable(name, before[i])));
 }

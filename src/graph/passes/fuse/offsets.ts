@@ -1,6 +1,6 @@
 /**
- * Offsets that a region takes as numbers of its launch, so that regions which differ in them share a shader: the parameters of layers lie one behind the
- * other in the optimizer's buffer. Of ResNet-18's 77 shaders 23 differed from another one in nothing else.
+ * Offsets that a region takes as numbers of its launch, so that regions which differ in them share a shader: the parameters of layers are contiguous
+ * in the optimizer's buffer. Of ResNet-18's 77 shaders 23 differed from another one in nothing else.
  */
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import { readingOf } from "../../../shader/operations/table.ts";

@@ -8,12 +8,9 @@ import { packedExpr, type Expr } from "../../../../src/graph/graph.ts";
 import { evaluateShader } from "../../../../src/shader/evaluate.ts";
 import { devices, eachDevice } from "../../../device.ts";
 import { build, operators } from "../../build.ts";
-import { count, fused, mulberry, packedStrides } from "./programs.ts";
+import { count, fused, inside, mulberry, numbers, packedStrides } from "./programs.ts";
 
 const SEEDS = Array.from({ length: Number(process.env.DXTENSOR_FUZZ ?? 16) }, (_, i) => i + 1);
-
-const numbers = (t: dx.Tensor): number[] => ([t.toArraySync()] as unknown[]).flat(10 as 0).map(Number);
-const inside = (f: { explain(): dx.Explanation }): string[] => f.explain().fused.flatMap(({ nodes }) => nodes.map((n) => n.operator));
 
 function expectNear(got: readonly number[], expected: readonly number[], tolerance: number, name: string): void {
   expect(got).toHaveLength(expected.length);

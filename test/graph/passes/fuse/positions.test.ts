@@ -2,12 +2,9 @@
 import { describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
 import { devices, eachDevice } from "../../../device.ts";
-import { at, count, mulberry, packedStrides } from "./programs.ts";
+import { at, count, inside, mulberry, numbers, packedStrides } from "./programs.ts";
 
 const SEEDS = Array.from({ length: Number(process.env.DXTENSOR_FUZZ ?? 14) }, (_, i) => i + 1);
-
-const numbers = (t: dx.Tensor): number[] => ([t.toArraySync()] as unknown[]).flat(10 as 0).map(Number);
-const inside = (f: { explain(): dx.Explanation }): string[] => f.explain().fused.flatMap(({ nodes }) => nodes.map((n) => n.operator));
 
 /** PyTorch's: NaN is the extreme, and of equals the first one counts. */
 function positionIn(row: readonly number[], isLargest: boolean): number {
@@ -17,7 +14,7 @@ function positionIn(row: readonly number[], isLargest: boolean): number {
 }
 
 for (const device of devices)
-  describe(`positions of extremes on ${device}`, () => {
+  describe(`argmax and argmin in regions on ${device}`, () => {
     it.each(SEEDS)("seed %i", (seed) => {
       const plan = mulberry(seed + 60);
       const pick = <T>(list: readonly T[]): T => list[Math.floor(plan() * list.length)]!;
@@ -61,7 +58,7 @@ for (const device of devices)
     });
   });
 
-eachDevice("positions of extremes", (name) => {
+eachDevice("argmax and argmin in regions", (name) => {
   const device = dx.device(name);
 
   it("of all NaN, of equal infinities, and of one row in a long loop", () => {

@@ -41,6 +41,12 @@ export function mulberry(seed: number): Rng {
   };
 }
 
+/** All elements of a tensor. */
+export const numbers = (t: dx.Tensor): number[] => ([t.toArraySync()] as unknown[]).flat(10 as 0).map(Number);
+/** The operators that fused regions of a compiled function have. */
+export const inside = (f: { explain(): dx.Explanation }): string[] =>
+  f.explain().fused.flatMap(({ nodes }) => nodes.map((n) => n.operator));
+
 export const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 /** The elements of a float64 array at a view's addresses. */
