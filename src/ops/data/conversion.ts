@@ -152,7 +152,7 @@ export function dataIntoSync<A extends TypedArray>(x: Tensor, into: A): A {
   const isView = into instanceof Own || into instanceof Uint8Array;
   if (!isView || into.byteLength !== size) {
     const received = isView ? `${into.constructor.name} of ${into.byteLength} bytes` : into;
-    throw new ValueError("dataIntoSync", "into", `${Own.name}, or Uint8Array, of ${size} bytes`, received);
+    throw new ValueError("dataIntoSync", "into", `a ${Own.name}, or a Uint8Array, of ${size} bytes`, received);
   }
   const { source, offset } = rangeOf("dataIntoSync", x);
   const bytes = new Uint8Array(into.buffer, into.byteOffset, size);

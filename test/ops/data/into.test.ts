@@ -47,7 +47,7 @@ eachDevice("dataIntoSync", (device) => {
     ]) {
       expect(() => x.dataIntoSync(into as Float32Array)).toThrow(dx.ValueError);
       expect(() => x.dataIntoSync(into as Float32Array)).toThrow(
-        /^dataIntoSync: into must be (a typed array|Float32Array, or Uint8Array, of 12 bytes); received/,
+        /^dataIntoSync: into must be (a typed array|a Float32Array, or a Uint8Array, of 12 bytes); received/,
       );
     }
     const gone = dx.ones([3], { device });
