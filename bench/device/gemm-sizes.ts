@@ -58,14 +58,14 @@ async function kernelsOf({ batch, m, n, k, transA, transB }: Product): Promise<F
     const fit = fitOf(tile, [m, n, k], form);
     const shader = dx.shader(
       { name: `product ${name} ${fit}`, inputs, outputs, params, threads: threadsOfTile(tile), groups: () => groupsOfTile(tile, sizes) },
-      (s) => gemmBody(s, tile, fit, form),
+      (s) => gemmBody(s as never, tile, fit, form),
     );
     return [{ form: `${name}, ${fit}`, multiply: (x: dx.Tensor, y: dx.Tensor) => shader({ a: x, b: y }, numbers).c }];
   });
   if (batch !== null || transA || !transB || k % 4 !== 0) return tiles;
   const dot = dx.shader(
     { name: "product of rows", inputs, outputs, params, threads: dotThreads, groups: () => groupsOfDot(m, n) },
-    (s) => dotBody(s, form), // prettier-ignore
+    (s) => dotBody(s as never, form), // prettier-ignore
   );
   return [...tiles, { form: "rows", multiply: (x, y) => dot({ a: x, b: y }, numbers).c }];
 }

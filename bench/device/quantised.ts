@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { measureGemms } from "./gemm-sizes.ts";
+import { measureSplits } from "./gemm-splits.ts";
 import { seconds } from "./kernels.ts";
 import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
 import { KINDS, measureLayers, measureProducts, WAYS, type Sweep } from "./packed-kernels.ts";
@@ -15,7 +16,7 @@ import { SteadyClock } from "./steady-clock.ts";
 const help = `node build/bench/device/quantised.js [OPTIONS]
 
   --device NAME    device to measure (default: the default device)
-  --parts LIST     of "product,layer,gemm,text" (default: all)
+  --parts LIST     of "product,layer,gemm,split,text" (default: all)
   --ways LIST      of "shared,ahead,direct,runs": how the products' shaders read (default: all)
   --tiles TEXT     only tiles with TEXT in their name, "256/32x4" (default: all)
   --filter TEXT    only what has TEXT in its name
@@ -27,7 +28,7 @@ const help = `node build/bench/device/quantised.js [OPTIONS]
 
 Exit status 1 when something fails, or a result is wrong.`;
 
-const PARTS = ["product", "layer", "gemm", "text"] as const;
+const PARTS = ["product", "layer", "gemm", "split", "text"] as const;
 
 export interface Row {
   readonly part: (typeof PARTS)[number];
@@ -156,6 +157,26 @@ const GEMMS = [
   "100 x 1000 x 512 b^T",
   "64 x 64 x 4096 b^T",
 ];
+/** Few results of long K: weight gradients of many rows, and layers of few. */
+const SPLITS = [
+  "64 x 64 x 4096 b^T",
+  "64 x 64 x 4096 a^T",
+  "64 x 64 x 4096",
+  "128 x 128 x 4096 a^T",
+  "256 x 256 x 4096 a^T",
+  "64 x 128 x 784 b^T",
+  "64 x 768 x 3072 b^T",
+  "16 x 768 x 768 b^T",
+  "128 x 512 x 512 a^T",
+  "128 x 128 x 512 a^T",
+  "64 x 64 x 1024 a^T",
+  "12 x 128 x 2048 a^T",
+  "64 x 64 x 512 a^T",
+  "100 x 1000 x 512 b^T",
+  "512 x 512 x 4096 a^T",
+  "64 x 64 x 65536 a^T",
+];
+const SMALL_SPLITS = ["20 x 24 x 516 a^T", "17 x 9 x 700 b^T"];
 const SMALL_GEMMS = ["64 x 64 x 64", "33 x 40 x 40", "3 of 34 x 40 x 40", "20 x 24 x 36 b^T", "9 x 12 x 7 a^T"];
 
 /** GB/s that a copy moves. */
@@ -221,6 +242,7 @@ async function main(): Promise<void> {
       report,
     ),
   );
+  await part("split", 0.9, () => measureSplits(device, isSmall ? SMALL_SPLITS : SPLITS, minSeconds, clock, report));
   await part("gemm", 1, () => measureGemms(device, isSmall ? SMALL_GEMMS : GEMMS, minSeconds, clock, report));
   console.log(`${((performance.now() - start) / 1000).toFixed(0)} s in all, ${report.failures.length} failures`);
 }

@@ -2,7 +2,8 @@
 import { Graph, packedExpr, type Expr } from "../graph/graph.ts";
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import { matmulShader, unaryShader } from "../shader/kernels/select.ts";
+import { matmulShader } from "../shader/kernels/select-gemm.ts";
+import { unaryShader } from "../shader/kernels/select.ts";
 import { DIRECTML, inForm, SHADER } from "../shader/shader-forms.ts";
 import { TimedGraph } from "./timed-graph.ts";
 

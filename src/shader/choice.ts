@@ -42,6 +42,7 @@ export const SHADERS = [
   "rmsNormGradient",
   "softmax",
   "softmaxGradient",
+  "splitGemm",
   "sumRows",
   "swiglu",
   "winogradConvolution",
@@ -56,8 +57,8 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 export interface ShaderUse {
   readonly dtype: DType;
   /**
-   * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K; of a
-   * convolution, the products; else the elements.
+   * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K, and
+   * K where it is split; of a convolution, the products; else the elements.
    */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */

@@ -1,7 +1,7 @@
 /** Matrix multiplication. Transposed and strided operands are read in place by DirectML's GEMM. */
 import { matmulAxes } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
-import { batchedMatmulShader, matmulShader } from "../../shader/kernels/select.ts";
+import { batchedMatmulShader, matmulShader } from "../../shader/kernels/select-gemm.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { BatchedCall } from "../../core/batching.ts";

@@ -1,9 +1,9 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { Scope } from "../language.ts";
-import type { Float } from "../numbers.ts";
 import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import type { ConvolutionElement } from "./convolution-tiles.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
+import { sumOfParts } from "./sum-of-parts.ts";
 
 export interface SumForm extends EpilogueForm {
   /** Of the result and what the epilogue reads; parts are float32. */
@@ -17,8 +17,6 @@ export const SUM_PARAMS = { splits: "u32", size: "u32", inner: "u32", channels: 
 type S = Scope<{ readonly [name: string]: ConvolutionElement }, typeof SUM_PARAMS>;
 
 const THREADS = 64;
-/** Parts that are read at once: the loads wait together. */
-const TOGETHER = 8;
 
 function summed(s: S, form: SumForm): void {
   const { width } = form;
@@ -26,23 +24,9 @@ function summed(s: S, form: SumForm): void {
   const { splits, size, inner, channels } = s.params;
   const at = s.thread.mul(width);
   s.if(at.lt(size), () => {
-    const sums = Array.from({ length: width }, () => s.variable(s.f32(0)));
-    s.for(
-      0,
-      splits,
-      (from) => {
-        const loaded = Array.from({ length: TOGETHER }, (_, i): Float[] => {
-          const part = from.add(i);
-          const inside = part.lt(splits);
-          const values = parts.loadsInside(inside.select(part, 0).mul(size).add(at), width);
-          return i === 0 ? values : values.map((v) => inside.select(v, 0));
-        });
-        for (const values of loaded) values.forEach((v, q) => (sums[q]!.value = sums[q]!.value.add(v)));
-      },
-      { step: TOGETHER, unroll: false },
-    );
+    const sums = sumOfParts(s, parts, { count: splits, first: at, stride: size, width });
     const epilogue = epilogueOf(s, form)(() => at.div(inner).mod(channels));
-    y.storesInside(at, epilogue(sums.map(({ value }) => value), at)); // prettier-ignore
+    y.storesInside(at, epilogue(sums, at));
   });
 }
 

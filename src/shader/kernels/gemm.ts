@@ -52,14 +52,25 @@ export interface GemmForm {
   readonly scales: boolean;
   /** Whether there are several products: c is [B, M, N]; a and b begin strideA and strideB elements apart, 0 where one serves all. */
   readonly isBatched: boolean;
+  /** Whether c has parts of sums, [parts, M, N] or [B * parts, M, N], each over perPart columns of A: gemm-sum.ts adds them, and does what follows. */
+  readonly isSplit: boolean;
 }
 
-export const PLAIN: GemmForm = { transA: false, transB: false, bias: null, epilogue: NO_EPILOGUE, scales: false, isBatched: false };
+export const PLAIN: GemmForm = {
+  transA: false,
+  transB: false,
+  bias: null,
+  epilogue: NO_EPILOGUE,
+  scales: false,
+  isBatched: false,
+  isSplit: false,
+};
 
 /** What of a form is in a kernel's name. */
-export const formName = ({ transA, transB, bias, epilogue, scales, isBatched }: GemmForm): string =>
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit }: GemmForm): string =>
   [
     isBatched ? "batched" : "",
+    isSplit ? "split" : "",
     transA ? "a transposed" : "",
     transB ? "b transposed" : "",
     bias ?? "",
@@ -67,7 +78,7 @@ export const formName = ({ transA, transB, bias, epilogue, scales, isBatched }: 
     ...epilogueName(epilogue),
   ].map((part) => (part === "" ? "" : ` ${part}`)).join(""); // prettier-ignore
 
-const PARAMS = { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32" } as const;
+const PARAMS = { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32", parts: "u32", perPart: "u32" } as const;
 
 /** Threads of a group. */
 export const threadsOfTile = ({ bm, bn, tm, tn, slices }: Tile): number => (bn / tn) * (bm / tm) * slices;
@@ -80,7 +91,7 @@ export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
 /** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. */
 export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { bias, epilogue, scales, isBatched } = form;
+  const { bias, epilogue, scales, isBatched, isSplit } = form;
   const threads = threadsOfTile(tile);
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
   const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${fit === "each" ? "" : ` ${fit}`}${formName(form)}`;
@@ -89,6 +100,7 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
     ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
+    ...(isSplit ? { parts: "u32", perPart: "u32" } : {}),
   };
   return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as GemmScope, tile, fit, form)); // prettier-ignore
 }
@@ -112,7 +124,7 @@ export function endOf(s: GemmScope, { bias, epilogue, scales }: GemmForm): (valu
 /** What the kernel does. @package */
 export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): void {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { transA, transB, isBatched } = form;
+  const { transA, transB, isBatched, isSplit } = form;
   const threads = threadsOfTile(tile);
   const deep = bk * slices;
   const [rowStrideA, rowStrideB] = [bm + pad, bn + (transB ? pad : 0)];
@@ -120,13 +132,18 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
   const { a, b, c } = s.buffers as { readonly [K in "a" | "b" | "c"]: BufferElements<"f32"> };
   const [m, n, k] = [c.dim(-2), c.dim(-1), a.dim(transA ? -2 : -1)];
   const tilesAcross = n.add(bn - 1).div(bn);
-  const tiles = isBatched ? m.add(bm - 1).div(bm).mul(tilesAcross) : null; // prettier-ignore
-  const [matrix, own] = tiles === null ? [null, s.group] : [s.group.div(tiles), s.group.mod(tiles)];
+  const tiles = isBatched || isSplit ? m.add(bm - 1).div(bm).mul(tilesAcross) : null; // prettier-ignore
+  // Of the matrices of c.
+  const [index, own] = tiles === null ? [null, s.group] : [s.group.div(tiles), s.group.mod(tiles)];
   // A large grid has a few groups too many.
-  const isThere = matrix === null ? null : matrix.lt(c.dim(0));
+  const isThere = index === null ? null : index.lt(c.dim(0));
+  const matrix = !isBatched ? null : isSplit ? index!.div(s.params.parts) : index!;
   const startOf = (stride: "strideA" | "strideB"): Uint | null =>
     matrix === null ? null : isThere!.select(matrix.mul(s.params[stride]), 0);
   const [startA, startB] = [startOf("strideA"), startOf("strideB")];
+  const part = !isSplit ? null : isBatched ? index!.mod(s.params.parts) : isThere!.select(index!, 0);
+  const begin = part === null ? s.u32(0) : part.mul(s.params.perPart);
+  const end = part === null ? k : begin.add(s.params.perPart).min(k);
   const [row, column] = [own.div(tilesAcross).mul(bm), own.mod(tilesAcross).mul(bn)];
   const ofSlice = slices === 1 ? s.local : s.local.mod(across * down);
   const slice = s.local.div(across * down);
@@ -158,7 +175,7 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     ...positionsA.map(({ y, x }) => (transA ? fetch(a, from.add(y), row.add(x), k, m) : fetch(a, row.add(y), from.add(x), m, k))),
     ...positionsB.map(({ y, x }) => (transB ? fetch(b, column.add(y), from.add(x), n, k) : fetch(b, from.add(y), column.add(x), k, n))),
   ];
-  const next: Var<"f32">[][] = fetched(s.u32(0)).map((values) => values.map((v) => s.variable(v)));
+  const next: Var<"f32">[][] = fetched(begin).map((values) => values.map((v) => s.variable(v)));
   const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
   /** isAcross: the values are of one row of shared memory, else of one column. */
   const put = (to: SharedElements<"f32">, first: number, stride: number, isAcross: boolean, { y, x }: { readonly y: Uint; readonly x: Uint }, values: readonly Var<"f32">[]): void => {
@@ -170,14 +187,14 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
   const [fromA, fromB] = [ofThread(ty.mul(tm), rowStrideA), ofThread(tx.mul(Math.min(tn, 4)), rowStrideB).add(behindA)];
 
   s.for(
-    0,
-    k,
+    part === null ? 0 : begin,
+    end,
     (from) => {
       positionsA.forEach((at, i) => put(sharedA, 0, rowStrideA, transA, at, next[i]!));
       positionsB.forEach((at, i) => put(sharedB, behindA, rowStrideB, !transB, at, next[positionsA.length + i]!));
       s.barrier();
       const then = from.add(deep);
-      s.if(then.lt(k), () => {
+      s.if(then.lt(end), () => {
         fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
       });
       for (let step = 0; step < bk; step++) {
@@ -193,7 +210,7 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     { step: deep, unroll: false },
   );
   const ended = endOf(s, form);
-  const base = isBatched ? matrix!.mul(m).mul(n) : null;
+  const base = index === null ? null : index.mul(m).mul(n);
   /** Writes neighbours of a row of the tile. */
   const finish = (y: Uint, x: Uint, values: readonly Float[]): void => {
     const flat = y.mul(n).add(x);

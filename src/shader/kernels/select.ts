@@ -2,20 +2,16 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, isWhole, type AsGemm, type Prologue } from "../../graph/graph.ts";
-import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
-import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
-import { variantOf } from "../shader-forms.ts";
+import { isWhole, type Expr, type Prologue } from "../../graph/graph.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
 import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
-import type { AdamNumbers, FloatElement } from "./elementwise.ts";
-import { NO_EPILOGUE } from "./epilogue.ts";
-import type { EpilogueForm } from "./epilogue.ts";
-import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
-import { gemmDot } from "./gemm-dot.ts";
-import { fitOf, gemm, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
+import type { AdamNumbers } from "./elementwise.ts";
+import { chosen, elementOf, MAX_BYTES, packs, type Sized } from "./chosen.ts";
+import type { Inputs } from "./epilogue-launch.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
 import * as rows from "./rows.ts";
@@ -32,22 +28,6 @@ import {
   type Extreme,
   type FoldElement,
 } from "./scatter.ts";
-
-/** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
-const MAX_BYTES = 2 ** 29;
-
-const elementOf = (dtype: DType): FloatElement | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
-
-type Sized = { readonly dtype: DType; readonly sizes: readonly number[]; readonly strides?: readonly number[] };
-
-/** The element of tensors that a shader takes here; null: none is chosen. */
-function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], extent = sizeOf(tensors[0]!.sizes)): FloatElement | null {
-  const { dtype } = tensors[0]!;
-  const element = elementOf(dtype);
-  const isPacked = tensors.every((x) => x.strides === undefined || packs(x.sizes, { sizes: x.sizes, strides: x.strides }));
-  if (element === null || !choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;
-  return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MAX_BYTES) ? element : null;
-}
 
 type Params = { readonly [name: string]: number };
 
@@ -77,8 +57,6 @@ function launchAll(
   const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall(g.capabilities, { dtype, shape: sizes })) : [];
   return g.shader(callOf(g.capabilities, kernel, { shapes, params }, { fills: zeros }), Object.values(inputs), outputs, more);
 }
-
-type GemmOutput = Output & { readonly dtype: "float32" };
 
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params, ...more }: Launch): Expr =>
   launchAll(g, kernel, inputs, [output], params ?? {}, more)[0]!;
@@ -127,17 +105,6 @@ export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null 
 function beforeExpansion(g: GraphBuilder, x: Expr): Expr | null {
   const sizes = x.sizes.map((d, i) => (x.strides[i] === 0 ? 1 : d));
   return packs(sizes, x) ? g.reinterpret(x, { sizes }) : null;
-}
-
-/** Whether strides are those of a packed tensor, whatever stands where there is but one element. */
-function packs(sizes: readonly number[], x: Pick<Expr, "sizes" | "strides">): boolean {
-  let stride = 1;
-  for (let i = sizes.length - 1; i >= 0; i--) {
-    if (sizes[i] === 1) continue;
-    if (x.strides[i] !== stride) return false;
-    stride *= sizes[i]!;
-  }
-  return true;
 }
 
 /** a + b of the same sizes, repeated along axes or not. */
@@ -227,143 +194,6 @@ export function softmaxGradientShader(g: GraphBuilder, name: "softmax" | "logSof
   const output = { name: "dx", dtype: y.dtype, sizes };
   const params = { rows: sizes[0]!, eps: 0, ignored: 0 };
   return g.reinterpret(launch(g, rows[`${name}Backward`](e, columns), { inputs, output, params }), { sizes: y.sizes });
-}
-
-const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
-/** The kernel of contiguous rows, as a variant. */
-const DOT = "dot";
-
-/** Groups of a small tile that leave most of a GPU idle, and the length of rows from which on their own kernel is faster than a tile. */
-const [FEW_GROUPS, MIN_ROW] = [32, 192];
-
-/**
- * The largest tile that gives a device enough groups; of few tiles, one whose groups split K, or the kernel of contiguous rows. count: products. hasRows: of both
- * operands, four elements at a time.
- */
-function tileFor([m, n, k]: readonly [number, number, number], count: number, hasRows: boolean): Tile | typeof DOT {
-  const fixed = variantOf<keyof typeof TILES | typeof DOT>(hasRows ? [...TILE_NAMES, DOT] : TILE_NAMES);
-  if (fixed !== null) return fixed === DOT ? DOT : TILES[fixed];
-  const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
-  if (groups(TILES.large) >= 192) return TILES.large;
-  if (groups(TILES.wide) >= 256) return TILES.wide;
-  if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return TILES.medium;
-  if (groups(TILES.smallInTwo) > FEW_GROUPS) return TILES.smallInTwo;
-  return hasRows && k >= MIN_ROW ? DOT : TILES.tinyInEight;
-}
-
-/** Beyond so many columns of A, a group of the smallest tile takes longer than DirectML's GEMM. */
-const MAX_DEPTH = 512;
-
-interface Product {
-  readonly form: GemmForm;
-  readonly kernel: (epilogue: EpilogueForm) => Kernel;
-  /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
-  readonly extent: number;
-}
-
-/** The kernel of a product, or of `count`. */
-function productFor(form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
-  const [m, n, k] = sizes;
-  const tile = tileFor(sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
-  if (tile === DOT) return { form, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
-  const fit = fitOf(tile, sizes, form);
-  const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
-  return { form, kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), extent: isSlow ? 0 : Math.min(m, n, k) };
-}
-
-/** Whether strides are those of the transpose of a packed matrix. */
-const packsTransposed = ({ sizes: [rows, columns], strides }: Expr): boolean =>
-  packs([columns!, rows!], { sizes: [columns!, rows!], strides: strides.toReversed() });
-
-/** The addend of a product [M, N] as the shader reads it; null: it does not. */
-function addendOf(
-  g: GraphBuilder,
-  c: Expr,
-  [m, n]: readonly [number, number],
-): { readonly x: Expr; readonly kind: "row" | "matrix" } | null {
-  if (c.dtype !== "float32") return null;
-  const last = c.strides.at(-1)!;
-  const isRow = c.sizes.at(-1) === n && (c.sizes.length === 1 || c.sizes.slice(0, -1).every((d, i) => d === 1 || c.strides[i] === 0));
-  if (isRow && (last === 1 || n === 1)) return { x: g.reinterpret(c, { sizes: [n], strides: [1] }), kind: "row" };
-  return c.sizes.length === 2 && c.sizes[0] === m && c.sizes[1] === n && packs(c.sizes, c) ? { x: c, kind: "matrix" } : null;
-}
-
-/** alpha a b + beta c of a [M, K] and b [K, N] in float32, each packed or the transpose of what is packed. */
-export function matmulShader(
-  g: GraphBuilder,
-  a: Expr,
-  b: Expr,
-  c: Expr | null,
-  { alpha, beta }: { readonly alpha: number; readonly beta: number },
-): Expr | null {
-  if (a.dtype !== "float32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
-  const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
-  const [transA, transB] = [a, b].map((x) => !packs(x.sizes, x)) as [boolean, boolean];
-  if ((transA && !packsTransposed(a)) || (transB && !packsTransposed(b))) return null;
-  const added = c === null || beta === 0 ? null : addendOf(g, c, [m, n]);
-  if (added === null && c !== null && beta !== 0) return null;
-  const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
-  const scales = alpha !== 1 || (added !== null && beta !== 1);
-  const isPlain = !transA && !transB && added === null && !scales;
-  const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
-  const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { bias: added.x }) };
-  const product = productFor({ ...PLAIN, transA, transB, bias: added?.kind ?? null, scales }, [m, n, k]);
-  if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], product.extent) === null) return null;
-  return gemmLaunch(g, product, inputs, output, { alpha, beta });
-}
-
-/** A GEMM's operands and addend, of as many axes as its result. */
-function operandsOf(own: readonly Expr[], { bias }: GemmForm, sizes: readonly number[]): Expr[] {
-  const [m, n] = sizes.slice(-2) as [number, number];
-  return own.map((x, i) => {
-    if (i === 2) return bias === "row" ? new Expr(x.value, x.dtype, [m, n], [0, 1], x.byteOffset) : x;
-    return x.sizes.length === sizes.length ? x : new Expr(x.value, x.dtype, [sizes[0]!, ...x.sizes], [0, ...x.strides], x.byteOffset);
-  });
-}
-
-/** A GEMM by a shader, whose launch can take an epilogue. */
-function gemmLaunch(g: GraphBuilder, { form, kernel }: Product, inputs: Inputs, output: GemmOutput, params: Params): Expr {
-  const launch = new EpilogueLaunch(g, kernel, output, params, "elements");
-  // The epilogue reads the operands as they are after the builder has packed them.
-  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const shader = launch.call(own, NO_EPILOGUE);
-  const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
-  const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };
-  const asGemm: AsGemm = { shader, attributes, inputs: (list) => operandsOf(list, form, output.sizes) };
-  return g.shader(shader, Object.values(own), [output], { ...launch.epilogues(own, NO_EPILOGUE), asGemm })[0]!;
-}
-
-/** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */
-function matricesOf(g: GraphBuilder, x: Expr, batch: readonly number[]): { readonly x: Expr; readonly isTransposed: boolean; readonly stride: number } | null {
-  const whole = g.expand(x, [...batch, ...x.sizes.slice(-2)]);
-  const [rows, columns] = x.sizes.slice(-2) as [number, number];
-  const count = sizeOf(batch);
-  const lead = viewStrides(batch, whole.strides.slice(0, -2), [count]);
-  if (lead === null || x.dtype !== "float32") return null;
-  const matrix = { sizes: [rows, columns], strides: whole.strides.slice(-2) };
-  const isTransposed = !packs(matrix.sizes, matrix);
-  const sizes = isTransposed ? [columns, rows] : [rows, columns];
-  if (isTransposed && !packs(sizes, { sizes, strides: matrix.strides.toReversed() })) return null;
-  const stride = count === 1 ? 0 : lead[0]!;
-  if (stride === 0) return { x: g.reinterpret(x, { sizes, strides: packedStrides(sizes) }), isTransposed, stride };
-  if (stride !== rows * columns) return null;
-  return { x: g.reinterpret(x, { sizes: [count, ...sizes], strides: packedStrides([count, ...sizes]) }), isTransposed, stride };
-} // prettier-ignore
-
-/** alpha a b of several a [..., M, K] and b [..., K, N] in float32, which broadcast over `batch`. Result: [...batch, M, N]. */
-export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: readonly number[], alpha: number): Expr | null {
-  const [m, k] = a.sizes.slice(-2) as [number, number];
-  const n = b.sizes.at(-1)!;
-  const count = sizeOf(batch);
-  const [left, right] = [matricesOf(g, a, batch), matricesOf(g, b, batch)];
-  if (left === null || right === null) return null;
-  const output = { name: "c", dtype: "float32" as const, sizes: [count, m, n] };
-  const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
-  const product = productFor(form, [m, n, k], count);
-  if (chosen(g, "batchedMatmul", [left.x, right.x, output], product.extent) === null) return null;
-  const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
-  const y = gemmLaunch(g, product, { a: left.x, b: right.x }, output, params);
-  return g.reinterpret(y, { sizes: [...batch, m, n] });
 }
 
 /**

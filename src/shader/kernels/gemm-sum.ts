@@ -1,0 +1,73 @@
+/**
+ * A GEMM of few tiles and large K whose K is split among groups: each part of K has a matrix of sums in a workspace, which this kernel adds in order. It does what
+ * follows the product.
+ */
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
+import type { Parameters, Scope } from "../language.ts";
+import { epilogueBuffers, NO_EPILOGUE } from "./epilogue.ts";
+import { endOf, formName, groupsOfTile, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
+import { kernel, type Kernel, type Numbers } from "./kernel.ts";
+import { sumOfParts } from "./sum-of-parts.ts";
+
+/** How K is split. */
+export interface Split {
+  readonly parts: number;
+  /** Columns of A of each part but the last, which may have fewer. */
+  readonly perPart: number;
+}
+
+/** Tiles whose products may be split, the smallest first. */
+export const SPLIT_TILES = ["smallInTwo", "medium"] as const satisfies readonly (keyof typeof TILES)[];
+
+/** Groups that give a device enough work, steps of a part at least, and parts at most: each is written and read. */
+const [WANTED_GROUPS, MIN_STEPS, MAX_PARTS] = [128, 4, 64];
+
+/** How K is split among groups of a tile, of `count` products; null: it is not. */
+export function splitOf(tile: Tile, [m, n, k]: readonly [number, number, number], count = 1, wanted = WANTED_GROUPS): Split | null {
+  const steps = Math.ceil(k / (tile.bk * tile.slices));
+  const parts = Math.min(MAX_PARTS, Math.ceil(wanted / groupsOfTile(tile, [count, m, n])), Math.floor(steps / MIN_STEPS));
+  if (parts < 2) return null;
+  const perPart = Math.ceil(steps / parts) * tile.bk * tile.slices;
+  return { parts: Math.ceil(k / perPart), perPart };
+}
+
+const THREADS = 64;
+/** Elements of a thread where there are many. */
+const WIDE = 4;
+const isMany = (size: number): boolean => size >= 2 ** 16;
+
+/** Elements of c [..., N] that a thread adds. @package */
+export const widthOfSum = (c: readonly number[]): 1 | 4 => (c.at(-1)! % WIDE === 0 && isMany(c.reduce((a, d) => a * d, 1)) ? WIDE : 1);
+
+/** Groups of a launch for c. @package */
+export const groupsOfSum = (c: readonly number[]): number => Math.ceil(c.reduce((a, d) => a * d, 1) / (THREADS * widthOfSum(c)));
+
+/** Threads of a group. @package */
+export const sumThreads = THREADS;
+
+/** parts: [parts, M, N] or [B * parts, M, N], c: [M, N] or [B, M, N], of a form with whatever follows the product. */
+export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
+  const { bias, epilogue, scales } = form;
+  const width = widthOfSum(c);
+  const names = ["partial", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
+  const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
+  const params: Parameters = { parts: "u32", ...(scales ? { alpha: "f32", beta: "f32" } : {}) };
+  const groups = ({ shapes }: LaunchFacts): number => groupsOfSum(shapes["c"]!);
+  const key = `gemm sum ${width}${formName({ ...form, transA: false, transB: false })}`;
+  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => sumBody(s as unknown as GemmScope, form, width)); // prettier-ignore
+}
+
+/** What the kernel does. @package */
+export function sumBody(s: GemmScope, form: GemmForm, width: 1 | 4): void {
+  const { partial, c } = s.buffers as unknown as { readonly partial: Numbers; readonly c: Numbers };
+  const { parts } = s.params;
+  const [m, n] = [c.dim(-2), c.dim(-1)];
+  const stride = m.mul(n);
+  const at = s.thread.mul(width);
+  s.if(at.lt(c.size), () => {
+    // The parts of a product lie behind those of the one before.
+    const first = form.isBatched ? at.div(stride).mul(parts.sub(1)).mul(stride).add(at) : at;
+    const sums = sumOfParts(s as unknown as Scope<never, never>, partial, { count: parts, first, stride, width });
+    c.storesInside(at, endOf(s, form)(sums, at, at.mod(n)));
+  });
+}

@@ -1,0 +1,190 @@
+/** Matrix products by shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
+import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { Expr, type AsGemm } from "../../graph/graph.ts";
+import { choosesShader } from "../choice.ts";
+import { variantOf } from "../shader-forms.ts";
+import { chosen, packs, type Sized } from "./chosen.ts";
+import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
+import { gemmDot } from "./gemm-dot.ts";
+import { gemmSum, SPLIT_TILES, splitOf, type Split } from "./gemm-sum.ts";
+import { fitOf, gemm, groupsOfTile, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
+import { callOf, type Kernel } from "./kernel.ts";
+
+type Params = { readonly [name: string]: number };
+
+type Output = Sized & { readonly name: string; readonly dtype: "float32" };
+
+const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
+/** The kernel of contiguous rows, as a variant. */
+const DOT = "dot";
+/** Tiles whose groups share K, as variants. */
+const SPLITS = SPLIT_TILES.map((name) => [`${name} split`, TILES[name]] as const);
+
+/** Groups of a small tile that leave most of a GPU idle, and the length of rows from which on their own kernel is faster than a tile. */
+const [FEW_GROUPS, MIN_ROW] = [32, 192];
+
+/** K from which on it is split among groups of few tiles: of operands that the kernel of rows reads, and of others. */
+const [MIN_SPLIT_ROW, MIN_SPLIT] = [1024, 512];
+
+/** A tile or the kernel of rows; split: K is shared by groups. */
+type Choice = { readonly tile: Tile; readonly split: Split | null } | typeof DOT;
+
+/**
+ * The largest tile that gives a device enough groups; of few tiles, one whose groups split K or share it, or the kernel of contiguous rows. count: products. hasRows: of
+ * both operands, four elements at a time.
+ */
+function choiceFor(g: GraphBuilder, sizes: readonly [number, number, number], count: number, hasRows: boolean): Choice {
+  const [m, n, k] = sizes;
+  const splits = SPLITS.flatMap(([name, tile]) => {
+    const split = splitOf(tile, sizes, count);
+    return split === null ? [] : [[name, { tile, split }] as const];
+  });
+  const fixed = variantOf<string>([...TILE_NAMES, ...(hasRows ? [DOT] : []), ...splits.map(([name]) => name)]);
+  if (fixed === DOT) return DOT;
+  if (fixed !== null) return splits.find(([name]) => name === fixed)?.[1] ?? { tile: TILES[fixed as keyof typeof TILES], split: null };
+  const groups = (tile: Tile): number => groupsOfTile(tile, [count, m, n]);
+  const whole = (name: keyof typeof TILES): Choice => ({ tile: TILES[name], split: null });
+  if (groups(TILES.large) >= 192) return whole("large");
+  if (groups(TILES.wide) >= 256) return whole("wide");
+  if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return whole("medium");
+  const shared = groups(TILES.smallInTwo) > FEW_GROUPS || k < (hasRows ? MIN_SPLIT_ROW : MIN_SPLIT) ? undefined : splits[0]?.[1];
+  if (shared !== undefined && choosesShader(g.capabilities, g.isAlone, "splitGemm", { dtype: "float32", extent: k, isPacked: true })) return shared; // prettier-ignore
+  if (groups(TILES.smallInTwo) > FEW_GROUPS) return whole("smallInTwo");
+  return hasRows && k >= MIN_ROW ? DOT : whole("tinyInEight");
+}
+
+/** Beyond so many columns of A, a group of the smallest tile takes longer than DirectML's GEMM. */
+const MAX_DEPTH = 512;
+
+interface Product {
+  readonly form: GemmForm;
+  /** Of the launch that writes the product. */
+  readonly kernel: (epilogue: EpilogueForm) => Kernel;
+  /** The launch before it that writes the parts of its sums, of which it is told. */
+  readonly partial: { readonly kernel: Kernel; readonly split: Split } | null;
+  /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
+  readonly extent: number;
+}
+
+/** The kernels of a product, or of `count`. */
+function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
+  const [m, n, k] = sizes;
+  const choice = choiceFor(g, sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
+  if (choice === DOT) return { form, kernel: (epilogue) => gemmDot({ ...form, epilogue }), partial: null, extent: k };
+  const { tile, split } = choice;
+  const fit = fitOf(tile, sizes, form);
+  const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
+  const extent = isSlow ? 0 : Math.min(m, n, k);
+  if (split === null) return { form, kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), partial: null, extent };
+  const { transA, transB, isBatched } = form;
+  const kernel = gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, isSplit: true });
+  const c = form.isBatched ? [count, m, n] : [m, n];
+  return { form, kernel: (epilogue) => gemmSum({ ...form, epilogue }, c), partial: { kernel, split }, extent };
+}
+
+/** Whether strides are those of the transpose of a packed matrix. */
+const packsTransposed = ({ sizes: [rows, columns], strides }: Expr): boolean =>
+  packs([columns!, rows!], { sizes: [columns!, rows!], strides: strides.toReversed() });
+
+/** The addend of a product [M, N] as the shader reads it; null: it does not. */
+function addendOf(
+  g: GraphBuilder,
+  c: Expr,
+  [m, n]: readonly [number, number],
+): { readonly x: Expr; readonly kind: "row" | "matrix" } | null {
+  if (c.dtype !== "float32") return null;
+  const last = c.strides.at(-1)!;
+  const isRow = c.sizes.at(-1) === n && (c.sizes.length === 1 || c.sizes.slice(0, -1).every((d, i) => d === 1 || c.strides[i] === 0));
+  if (isRow && (last === 1 || n === 1)) return { x: g.reinterpret(c, { sizes: [n], strides: [1] }), kind: "row" };
+  return c.sizes.length === 2 && c.sizes[0] === m && c.sizes[1] === n && packs(c.sizes, c) ? { x: c, kind: "matrix" } : null;
+}
+
+/** alpha a b + beta c of a [M, K] and b [K, N] in float32, each packed or the transpose of what is packed. */
+export function matmulShader(
+  g: GraphBuilder,
+  a: Expr,
+  b: Expr,
+  c: Expr | null,
+  { alpha, beta }: { readonly alpha: number; readonly beta: number },
+): Expr | null {
+  if (a.dtype !== "float32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
+  const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
+  const [transA, transB] = [a, b].map((x) => !packs(x.sizes, x)) as [boolean, boolean];
+  if ((transA && !packsTransposed(a)) || (transB && !packsTransposed(b))) return null;
+  const added = c === null || beta === 0 ? null : addendOf(g, c, [m, n]);
+  if (added === null && c !== null && beta !== 0) return null;
+  const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
+  const scales = alpha !== 1 || (added !== null && beta !== 1);
+  const isPlain = !transA && !transB && added === null && !scales;
+  const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
+  const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { bias: added.x }) };
+  const product = productFor(g, { ...PLAIN, transA, transB, bias: added?.kind ?? null, scales }, [m, n, k]);
+  if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], product.extent) === null) return null;
+  return gemmLaunch(g, product, inputs, output, { alpha, beta });
+}
+
+/** A GEMM's operands and addend, of as many axes as its result. */
+function operandsOf(own: readonly Expr[], { bias }: GemmForm, sizes: readonly number[]): Expr[] {
+  const [m, n] = sizes.slice(-2) as [number, number];
+  return own.map((x, i) => {
+    if (i === 2) return bias === "row" ? new Expr(x.value, x.dtype, [m, n], [0, 1], x.byteOffset) : x;
+    return x.sizes.length === sizes.length ? x : new Expr(x.value, x.dtype, [sizes[0]!, ...x.sizes], [0, ...x.strides], x.byteOffset);
+  });
+}
+
+/** A GEMM by a shader, whose launch can take an epilogue. */
+function gemmLaunch(g: GraphBuilder, { form, kernel, partial }: Product, inputs: Inputs, output: Output, params: Params): Expr {
+  // The epilogue reads the operands as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
+  if (partial !== null) {
+    const { parts } = partial.split;
+    const { a, b, ...bias } = own as { readonly a: Expr; readonly b: Expr };
+    const c = { dtype: output.dtype, sizes: [parts * sizeOf(output.sizes.slice(0, -2)), ...output.sizes.slice(-2)] };
+    const shapes = { a: a.sizes, b: b.sizes, c: c.sizes };
+    const call = callOf(g.capabilities, partial.kernel, { shapes, params: { ...params, ...partial.split } });
+    const read = { partial: g.shader(call, [a, b], [c])[0]!, ...bias };
+    const sum = new EpilogueLaunch(g, kernel, output, { ...params, parts }, "elements");
+    return g.shader(sum.call(read, NO_EPILOGUE), Object.values(read), [output], sum.epilogues(read, NO_EPILOGUE))[0]!;
+  }
+  const launch = new EpilogueLaunch(g, kernel, output, params, "elements");
+  const shader = launch.call(own, NO_EPILOGUE);
+  const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
+  const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };
+  const asGemm: AsGemm = { shader, attributes, inputs: (list) => operandsOf(list, form, output.sizes) };
+  return g.shader(shader, Object.values(own), [output], { ...launch.epilogues(own, NO_EPILOGUE), asGemm })[0]!;
+}
+
+/** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */
+function matricesOf(g: GraphBuilder, x: Expr, batch: readonly number[]): { readonly x: Expr; readonly isTransposed: boolean; readonly stride: number } | null {
+  const whole = g.expand(x, [...batch, ...x.sizes.slice(-2)]);
+  const [rows, columns] = x.sizes.slice(-2) as [number, number];
+  const count = sizeOf(batch);
+  const lead = viewStrides(batch, whole.strides.slice(0, -2), [count]);
+  if (lead === null || x.dtype !== "float32") return null;
+  const matrix = { sizes: [rows, columns], strides: whole.strides.slice(-2) };
+  const isTransposed = !packs(matrix.sizes, matrix);
+  const sizes = isTransposed ? [columns, rows] : [rows, columns];
+  if (isTransposed && !packs(sizes, { sizes, strides: matrix.strides.toReversed() })) return null;
+  const stride = count === 1 ? 0 : lead[0]!;
+  if (stride === 0) return { x: g.reinterpret(x, { sizes, strides: packedStrides(sizes) }), isTransposed, stride };
+  if (stride !== rows * columns) return null;
+  return { x: g.reinterpret(x, { sizes: [count, ...sizes], strides: packedStrides([count, ...sizes]) }), isTransposed, stride };
+} // prettier-ignore
+
+/** alpha a b of several a [..., M, K] and b [..., K, N] in float32, which broadcast over `batch`. Result: [...batch, M, N]. */
+export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: readonly number[], alpha: number): Expr | null {
+  const [m, k] = a.sizes.slice(-2) as [number, number];
+  const n = b.sizes.at(-1)!;
+  const count = sizeOf(batch);
+  const [left, right] = [matricesOf(g, a, batch), matricesOf(g, b, batch)];
+  if (left === null || right === null) return null;
+  const output = { name: "c", dtype: "float32" as const, sizes: [count, m, n] };
+  const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
+  const product = productFor(g, form, [m, n, k], count);
+  if (chosen(g, "batchedMatmul", [left.x, right.x, output], product.extent) === null) return null;
+  const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
+  const y = gemmLaunch(g, product, { a: left.x, b: right.x }, output, params);
+  return g.reinterpret(y, { sizes: [...batch, m, n] });
+}
