@@ -67,8 +67,8 @@ export interface ShaderCall {
   readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "views" | "constants" | "groups"> | null)[];
   /** Each thread writes only what it alone has read before: a result may be written over an input; of some, which over which. */
   readonly inPlace: boolean | readonly (readonly [input: number, output: number])[];
-  /** Output 0 begins as input 0, of the same bytes, and the launch writes some of it: over the input itself where that may be, else over a copy. */
-  readonly updates: boolean;
+  /** Outputs that begin as inputs, of the same bytes, of which the launch writes some: over the input itself where that may be, else over a copy. */
+  readonly updates: readonly (readonly [input: number, output: number])[];
 }
 
 /** What a SHADER that a pass made of other nodes stands for. */
@@ -126,6 +126,13 @@ export interface AsGemm {
   readonly inputs: (own: readonly Expr[]) => readonly Expr[];
 }
 
+/** A shader that writes updates by index as the operator SCATTER. */
+export interface AsScatter {
+  readonly attributes: GraphNode["attributes"];
+  /** By the inputs of the node. */
+  readonly inputs: (own: readonly Expr[]) => readonly [x: Expr, indices: Expr, updates: Expr];
+}
+
 export interface GraphNode {
   readonly id: number;
   readonly operator: OperatorName | "SHADER" | "OPERATION";
@@ -162,12 +169,20 @@ export interface GraphNode {
   readonly joins?: Joins;
   /** Of a SHADER that is a matrix product. */
   readonly asGemm?: AsGemm;
+  /** Of a SHADER that writes by index. */
+  readonly asScatter?: AsScatter;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }
 
 /** Whether it is one of DirectML's, which the table describes. */
 export const isOperator = (name: GraphNode["operator"]): name is OperatorName => name !== "SHADER" && name !== "OPERATION";
+
+/** What a node's output begins as, where it updates a tensor; null: it writes all of it. */
+export function updatedBy({ shader, inputs, outputs }: GraphNode, output: Value): Expr | null {
+  const pair = shader?.updates.find(([, o]) => outputs[o]?.value === output);
+  return pair === undefined ? null : inputs[pair[0]]!;
+}
 
 /** The new value of a mutable buffer: `value` (packed, of the buffer's size) is written to the buffer of the input `buffer` at the end. */
 export interface StateWrite {

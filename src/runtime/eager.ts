@@ -9,7 +9,7 @@ import { Generations } from "../core/bounded-map.ts";
 import { showShape, sizeOf } from "../core/shape.ts";
 import { internDesc, Storage, type Desc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { Graph } from "../graph/graph.ts";
+import { updatedBy, type Graph } from "../graph/graph.ts";
 import { keyOf, sameData } from "../graph/key.ts";
 import { writesPartsByShader } from "../shader/choice.ts";
 import { relieve, withMemory } from "./buffers.ts";
@@ -194,7 +194,7 @@ function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: re
 /** Whether a shader writes the value over the one mutable buffer. */
 function isUpdate({ nodes, state: [write] }: Graph): boolean {
   const node = nodes.find((n) => n.outputs.some((x) => x?.value === write!.value.value));
-  return node?.shader?.updates === true && node.inputs[0]!.value === write!.buffer;
+  return node !== undefined && updatedBy(node, write!.value.value)?.value === write!.buffer;
 }
 
 /** After a failure: with memory freed, if that was missing, or for the error as users see it. */

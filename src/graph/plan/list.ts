@@ -4,7 +4,7 @@ import type { BindingRange, ProgramDescription, ProgramStep } from "../../native
 import { isPacked } from "../../core/shape.ts";
 import { Arena } from "../arena.ts";
 import { describeNode, describeShader, nodeKey, type OperatorNode } from "../describe.ts";
-import { isOperator, isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isOperator, isWhole, spanInBytes, updatedBy, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
 import { regionOf, type Region } from "./contract.ts";
 import { regionBytes } from "./graph-region.ts";
@@ -13,9 +13,9 @@ import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 /** Whether an output may be written over an input. */
 function mayWriteOver(node: GraphNode, input: Expr, output: Expr): boolean {
   if (isOperator(node.operator)) return OPERATORS[node.operator].supportsInPlace;
-  const { inPlace = false, updates = false } = node.shader ?? {};
-  if (updates || typeof inPlace === "boolean") return updates || inPlace === true;
-  return inPlace.some(([i, o]) => node.inputs[i] === input && node.outputs[o] === output);
+  const { inPlace = false } = node.shader ?? {};
+  if (inPlace === true || updatedBy(node, output.value) === input) return true;
+  return inPlace !== false && inPlace.some(([i, o]) => node.inputs[i] === input && node.outputs[o] === output);
 }
 
 /** State that nodes write in place: the state's buffer, by the value that is written and by the values that it updates. */
@@ -39,10 +39,12 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
     let node = made.get(value.value);
     if (node === undefined || outputs.has(value.value) || outputs.has(buffer) || direct.has(value.value) || !isWhole(value)) continue;
     const values = [value.value];
-    for (let before = updatedBy(node); before !== null; before = updatedBy(node)) {
+    for (let x = updatedBy(node, value.value); x !== null; x = updatedBy(node, x.value)) {
+      const before = x.value;
       const maker = made.get(before);
-      const isOnly = node.inputs.filter((x) => x?.value === before).length === 1;
-      if (!isOnly || maker?.shader?.updates !== true || outputs.has(before) || direct.has(before) || kept.has(before)) break;
+      const isOnly = node.inputs.filter((y) => y?.value === before).length === 1;
+      if (!isOnly || maker === undefined || updatedBy(maker, before) === null) break;
+      if (outputs.has(before) || direct.has(before) || kept.has(before)) break;
       if (!readers.get(before)!.every((r) => index.get(r)! <= index.get(node!)!)) break;
       values.push(before);
       node = maker;
@@ -62,9 +64,6 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
   }
   return direct;
 }
-
-/** The value that a node updates; null: none. */
-const updatedBy = (node: GraphNode): Value | null => (node.shader?.updates === true ? node.inputs[0]!.value : null);
 
 /**
  * The nodes that depend on no update in place and on no read of a removed JOIN's output. Empty when
@@ -152,7 +151,9 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
 
   const dispatchables: ProgramDescription["dispatchables"][number][] = [];
   // A step between two groups fills the outputs of the later one.
-  const isFilled = order.some(({ node: { shader } }) => shader?.updates === true || shader?.fills.some((f) => f !== null) === true);
+  const isFilled = order.some(
+    ({ node: { shader } }) => (shader?.updates.length ?? 0) > 0 || shader?.fills.some((f) => f !== null) === true,
+  );
   const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
   const known = new Map<string, number>();
   const steps: ProgramStep[] = [];
@@ -183,8 +184,8 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
       const dispatch = dispatchables.push(describeShader(fill, 0)) - 1;
       steps.push({ group: stepOf(group) - 1, dispatch, inputs: [], outputs: [range(node.outputs[i]!)], origin: node.origin });
     });
-    if (node.shader?.updates === true) {
-      const [from, to] = [node.inputs[0]!, node.outputs[0]!].map(range) as [BindingRange, BindingRange];
+    for (const [input, output] of node.shader?.updates ?? []) {
+      const [from, to] = [node.inputs[input]!, node.outputs[output]!].map(range) as [BindingRange, BindingRange];
       if (String(from) !== String(to)) steps.push({ group: stepOf(group) - 1, copy: [from, to] });
     }
     steps.push({

@@ -188,7 +188,7 @@ class Call implements ShaderCall {
   readonly groups: ShaderCall["groups"];
   readonly fills: ShaderCall["fills"];
   readonly inPlace: ShaderCall["inPlace"];
-  readonly updates: boolean;
+  readonly updates: ShaderCall["updates"];
   readonly #program: ShaderProgram;
   readonly #form: number;
   readonly #facts: LaunchFacts;
@@ -200,7 +200,7 @@ class Call implements ShaderCall {
     form: number,
     groups: ShaderCall["groups"],
     facts: LaunchFacts,
-    { fills = [], inPlace = false, updates = false }: CallOptions,
+    { fills = [], inPlace = false, updates = [] }: CallOptions,
   ) {
     this.#program = program;
     this.id = id;

@@ -88,8 +88,8 @@ export const callOf = (
   traits: ShaderTraits,
   { program, groups, inPlace, updates }: Kernel,
   facts: LaunchFacts,
-  options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {},
-): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, updates, ...options });
+  options: Partial<Pick<ShaderCall, "fills" | "inPlace" | "updates">> = {},
+): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, updates: updates ? [[0, 0]] : [], ...options });
 
 /** An input or output of the library's shaders. */
 export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;

@@ -7,9 +7,6 @@ import { kernel, type Kernel } from "./kernel.ts";
 
 const THREADS = 256;
 
-/** So many indices are compared with each other, so that of equal ones the last wins; of more any one does. */
-export const MAX_ORDERED = 1024;
-
 /** What a scatter moves: words of 32 bits, or elements of 8 or 16 bits. */
 export type MovedBits = 8 | 16 | 32;
 

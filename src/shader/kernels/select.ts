@@ -2,8 +2,8 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, type Expr, type Prologue } from "../../graph/graph.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { Expr, isWhole, type AsScatter, type Prologue } from "../../graph/graph.ts";
+import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
 import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
@@ -11,6 +11,7 @@ import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers } from "./elementwise.ts";
 import { chosen, elementOf, MAX_BYTES, packs, type Sized } from "./chosen.ts";
+import { MAX_ORDERED, MIN_REST, UNSIGNED } from "../operations/scatters.ts";
 import type { Inputs } from "./epilogue-launch.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
@@ -22,7 +23,6 @@ import {
   foldedRows,
   foldLongRows,
   foldRows,
-  MAX_ORDERED,
   scatterRows,
   type MovedBits,
   type Extreme,
@@ -36,6 +36,7 @@ interface Launch {
   readonly output: Output;
   readonly params?: Params;
   readonly asPrologue?: Prologue;
+  readonly asScatter?: AsScatter;
 }
 
 interface Output extends Sized {
@@ -48,7 +49,7 @@ function launchAll(
   inputs: Inputs,
   outputs: readonly Output[],
   params: Params,
-  { fills = false, ...more }: { readonly fills?: boolean; readonly asPrologue?: Prologue } = {},
+  { fills = false, ...more }: { readonly fills?: boolean } & Pick<Launch, "asPrologue" | "asScatter"> = {},
 ): Expr[] {
   const shapes = Object.fromEntries([
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
@@ -228,9 +229,6 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, indices: Expr, coun
   return launchAll(g, embeddingBackward(), inputs, [output], {}, { fills: true })[0]!;
 }
 
-/** So many times larger than what is written a tensor has to be: else SCATTER costs about the same. */
-const MIN_REST = 4;
-
 /**
  * Packed x with updates at indices along an axis, of which alone is written: of equal indices the last wins, where there are no more than MAX_ORDERED. indices are
  * of the updates' sizes, which along the other axes are x's own. Null where SCATTER stands.
@@ -263,7 +261,20 @@ export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: 
   const whole = words(x);
   const output = { name: "y", dtype: "uint32" as const, sizes: whole.sizes };
   const inputs = { x: whole, indices: g.reshape(index, [sizeOf(index.sizes)]), updates: words(updates) };
-  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MAX_ORDERED), { inputs, output, params });
+  // As the elements that they are: a region may have computed them.
+  const indexType = index.value === indices.value ? indices.dtype : "uint32";
+  const indexStrides = isShared ? updates.sizes.map((_, i) => (i === axis ? 1 : 0)) : packedStrides(updates.sizes);
+  const seen = (own: Expr, dtype: DType, sizes: readonly number[], strides = packedStrides(sizes)): Expr =>
+    new Expr(own.value, dtype, sizes, strides, own.byteOffset);
+  const asScatter: AsScatter = {
+    attributes: { axis, [UNSIGNED]: true },
+    inputs: ([own, at, values]) => [
+      seen(own!, x.dtype, x.sizes),
+      seen(at!, indexType, updates.sizes, indexStrides),
+      seen(values!, x.dtype, updates.sizes),
+    ],
+  };
+  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MAX_ORDERED), { inputs, output, params, asScatter });
   return g.reinterpret(y, { dtype: x.dtype, sizes: x.sizes });
 }
 

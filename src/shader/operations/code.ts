@@ -59,6 +59,22 @@ export interface Gathered {
   }[];
 }
 
+/** Elements that are written at indices along an axis: y[o, indices[o, j, i], i] = updates[o, j, i]. */
+export interface Scattered {
+  /** What it is written into. */
+  readonly x: Expr;
+  /** Of the updates' sizes. Those that are no index are left out. */
+  readonly indices: Expr;
+  /** Whether those below 0 count from the end. */
+  readonly isSigned: boolean;
+  readonly updates: Expr;
+  /** Sizes along the axis: of x, and of the updates. */
+  readonly n: number;
+  readonly k: number;
+  /** Elements behind each index along the axis. */
+  readonly inner: number;
+}
+
 /** How a node reads as shader code. */
 export interface Reading {
   /** Dtypes of the inputs and outputs that it computes in. */
@@ -68,6 +84,7 @@ export interface Reading {
     | { readonly indexed: IndexedCode }
     | { readonly terms: (node: Attributes) => Terms }
     | { readonly gathered: (node: Attributes) => Gathered }
+    | { readonly scattered: (node: Attributes) => Scattered }
     /** Words of a generator. */
     | { readonly draws: true };
   /** How many elements of each input one element is made of, where they are several. */

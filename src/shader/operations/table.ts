@@ -1,12 +1,13 @@
 /** How a node of the graph reads as shader code. */
 import { isOperator, type GraphNode } from "../../graph/graph.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import type { Reading } from "./code.ts";
+import type { Reading, Scattered } from "./code.ts";
 import { DRAWS } from "./draws.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { GATHERS } from "./gathers.ts";
 import { INDEXED } from "./indexed.ts";
 import { PRODUCTS } from "./products.ts";
+import { SCATTERS } from "./scatters.ts";
 import { WINDOWS } from "./windows.ts";
 
 const TABLE: { readonly [operator: string]: Reading | undefined } = {
@@ -14,6 +15,7 @@ const TABLE: { readonly [operator: string]: Reading | undefined } = {
   ...ACTIVATIONS,
   ...INDEXED,
   ...GATHERS,
+  ...SCATTERS,
   ...DRAWS,
   ...PRODUCTS,
   ...WINDOWS,
@@ -36,6 +38,12 @@ function readingIn(node: GraphNode): Reading | null {
   const has = (x: { readonly dtype: Parameters<Reading["dtypes"]["has"]>[0] } | null): boolean => x === null || reading.dtypes.has(x.dtype);
   if (!node.inputs.every(has) || !node.outputs.every(has)) return null;
   return reading.accepts === undefined || reading.accepts(node) ? reading : null;
+}
+
+/** What a node writes by index; null: it writes all of its output. */
+export function scatteredBy(node: GraphNode): Scattered | null {
+  const code = readingOf(node)?.code;
+  return code !== undefined && "scattered" in code ? code.scattered(node) : null;
 }
 
 /** Whether elements of a node are read at addresses that depend on data. */

@@ -45,7 +45,7 @@ it("launches are merged by their constants, which take the shader's code, only w
         groups: [1, 1, 1],
         fills: [],
         inPlace: false,
-        updates: false,
+        updates: [],
       },
       attributes: {},
       inputs: [input],

@@ -5,7 +5,7 @@ import { verifyGraph } from "../../../src/graph/invariants.ts";
 import { joinLaunches } from "../../../src/graph/passes/join-launches.ts";
 import { build, type Built } from "../build.ts";
 
-const call = (id: number): ShaderCall => ({ id, bytes: new Uint8Array(), views: new Uint8Array(), constants: new Uint32Array(), groups: [1, 1, 1], fills: [], inPlace: false, updates: false }); // prettier-ignore
+const call = (id: number): ShaderCall => ({ id, bytes: new Uint8Array(), views: new Uint8Array(), constants: new Uint32Array(), groups: [1, 1, 1], fills: [], inPlace: false, updates: [] }); // prettier-ignore
 
 /** A launch of x and a weight, of which at most three become one, whose id is their number. */
 function product({ graph }: Built, x: Expr, weight: Expr, more: Partial<GraphNode> = {}, key = "product"): Expr {

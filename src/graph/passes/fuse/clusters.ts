@@ -3,7 +3,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
 import { isOnlyCode, skipsOf } from "../../../shader/operations/draws.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
-import type { Graph, GraphNode, Value } from "../../graph.ts";
+import type { Expr, Graph, GraphNode, Value } from "../../graph.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import type { Access } from "./access.ts";
 import type { Early } from "./early-reductions.ts";
@@ -13,6 +13,7 @@ import { axesOfNode, sameAccess } from "./reduced-axes.ts";
 import { drawsAgain } from "./drawn-elements.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
 import { MAX_ROW } from "./row-threads.ts";
+import { isScatter } from "./partial-writes.ts";
 import { bindsWords } from "./views.ts";
 import { isSmallProduct } from "./work.ts";
 
@@ -262,9 +263,12 @@ export function group(graph: Graph, facts: Facts, parts: readonly (readonly Grap
   for (const nodes of parts) grouping.begin(nodes.filter(isFusable));
   // Producers with their readers, near ones first: a value that is needed late is made late.
   const positions = new Map(graph.nodes.map((node, i) => [node, i]));
+  // Of what indices are made others' writes wait too: it stays where it is.
+  const isOfMany = (reader: GraphNode, i: number, x: Expr): boolean =>
+    i === 1 && isScatter(reader) && facts.readers.get(x.value)!.length > 1;
   const edges = graph.nodes.flatMap((reader, at) =>
-    reader.inputs.flatMap((x) => {
-      const maker = x === null ? undefined : facts.makers.get(x.value);
+    reader.inputs.flatMap((x, i) => {
+      const maker = x === null || isOfMany(reader, i, x) ? undefined : facts.makers.get(x.value);
       return maker === undefined ? [] : [{ maker, reader, distance: at - positions.get(maker)!, isLast: isLast(reader, facts) }];
     }),
   );

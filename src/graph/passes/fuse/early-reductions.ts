@@ -7,6 +7,7 @@ import { foldOf } from "../../../shader/operations/reductions.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { isFusable, isSmallReduction, SMALL } from "./clusters.ts";
+import { isScatter } from "./partial-writes.ts";
 import { readsMany } from "./work.ts";
 
 /** Nodes that are copied. */
@@ -46,7 +47,8 @@ export function separateEarlyReductions(graph: Graph, parts: ReadonlySet<GraphNo
     for (let at = open.pop(); at !== undefined; at = open.pop())
       for (const x of at.inputs) {
         const maker = x === null ? undefined : makers.get(x.value);
-        if (maker === undefined || found.has(maker) || !isFusable(maker) || readsMany(maker) || foldOf(maker) !== null) continue;
+        if (maker === undefined || found.has(maker) || !isFusable(maker) || readsMany(maker) || isScatter(maker) || foldOf(maker) !== null)
+          continue;
         if (sizeOf(maker.outputs[0]!.sizes) > SMALL || parts.has(maker) || found.size === MAX_NODES) return null;
         found.add(maker);
         open.push(maker);

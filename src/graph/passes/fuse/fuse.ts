@@ -1,6 +1,6 @@
 /** Turns elementwise nodes and reductions between other operators into few launches of shaders that are made for them. */
 import type { Capabilities } from "../../../dml/capabilities.ts";
-import { DTYPES } from "../../../core/dtype.ts";
+import { DTYPES, packedBytes } from "../../../core/dtype.ts";
 import { elements } from "../../../core/elements.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { wordOf } from "../../../host/environment.ts";
@@ -10,7 +10,7 @@ import { foldOf } from "../../../shader/operations/reductions.ts";
 import { isOnlyCode } from "../../../shader/operations/draws.ts";
 import { withIndexWords, withoutIndexWords } from "../../../shader/operations/gathers.ts";
 import { simplify } from "../../../shader/simplify.ts";
-import { withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
+import { Expr, withNodes, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
@@ -23,6 +23,7 @@ import { repeatDraws, splitDraws } from "./repeated-draws.ts";
 import { formIn, sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
 import { constantOf, type Facts } from "./region.ts";
+import { isScatter, writtenOf } from "./partial-writes.ts";
 import { isSmallProduct } from "./work.ts";
 
 /** Whether compiled functions fuse nodes to shaders: where it was measured to be faster, wherever shaders run, or nowhere. */
@@ -46,15 +47,20 @@ function originOf(nodes: readonly GraphNode[]): string {
   return `${nodes.length} nodes of ${shown}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
 }
 
+/** What a write by index moves, less the tensor that it stands for as input and as output. */
+const updatedBytes = (node: GraphNode): number =>
+  packedBytes(node.outputs[0]!.dtype, [writtenOf(node)]) - 2 * node.outputs[0]!.value.sizeInBytes;
+
 function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabilities): GraphNode {
   const nodes = list.flatMap((grouped) => grouped.nodes);
   const { node, source } = launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
-  const bytes = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
+  const whole = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
+  const bytes = nodes.filter(isScatter).reduce((n, scatter) => n + updatedBytes(scatter), whole);
   const fused: FusedNodes = {
     nodes,
     ends: [...new Set(list.flatMap(({ ends }) => ends))],
     bytes,
-    flops: nodes.reduce((n, node) => n + sizeOf((foldOf(node) === null ? node.outputs[0]! : node.inputs[0]!).sizes), 0),
+    flops: nodes.reduce((n, node) => n + (foldOf(node) === null ? writtenOf(node) : sizeOf(node.inputs[0]!.sizes)), 0),
     shader: () => printShader(simplify(source())),
   };
   const flops = nodes.reduce((n, x) => n + (x.flops ?? 0), 0);
@@ -81,14 +87,29 @@ function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Val
   return known;
 }
 
+/** The operator that a shader stands for which writes by index; null: it is none that regions have. */
+function asScatterNode({ id, origin, mark = null, after, asScatter, inputs, outputs }: GraphNode): GraphNode | null {
+  if (asScatter === undefined || after !== undefined) return null;
+  const own = asScatter.inputs(inputs as readonly Expr[]);
+  const { dtype, sizes, strides } = own[0];
+  const output = new Expr(outputs[0]!.value, dtype, sizes, strides, 0);
+  const node: GraphNode = { id, operator: "SCATTER", attributes: asScatter.attributes, inputs: own, outputs: [output], origin, mark };
+  return isFusable(node) ? node : null;
+}
+
 /**
- * The graph with nodes as regions read them: small matrix products by shaders as GEMMs, indices of 64 bits as words; and what stands where they are no
- * parts of regions.
+ * The graph with nodes as regions read them: small matrix products by shaders as GEMMs, writes by index as SCATTERs, indices of 64 bits as words; and what
+ * stands where they are no parts of regions.
  */
 function asRegionsRead(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
   const shaders = new Map<Value, GraphNode>();
   const all = graph.nodes.map(withIndexWords);
   const nodes = all.map((node): GraphNode => {
+    const scatter = asScatterNode(node);
+    if (scatter !== null) {
+      shaders.set(node.outputs[0]!.value, node);
+      return scatter;
+    }
     const { id, origin, mark = null, flops, after, asGemm, shader, inputs, outputs } = node;
     if (asGemm === undefined || asGemm.shader !== shader || after !== undefined) return node;
     const own = asGemm.inputs(inputs as readonly Expr[]);
@@ -112,7 +133,7 @@ function measured(
   measure: MeasureRegion | null,
   stands: (node: GraphNode) => GraphNode,
 ): readonly GraphNode[] {
-  if (list.some((grouped) => grouped.nodes.some(isOnlyCode))) return [region];
+  if (list.some((grouped) => grouped.nodes.some((node) => isOnlyCode(node) || isScatter(node)))) return [region];
   const nodes = list.flatMap((grouped) => grouped.nodes.map(stands));
   const found = measure?.(region, nodes, constantsOf(nodes, facts)) ?? null;
   if (found === null) return [region];

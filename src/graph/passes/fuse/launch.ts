@@ -13,7 +13,7 @@ import { readingOf } from "../../../shader/operations/table.ts";
 import { packedExpr, type Expr, type GraphNode } from "../../graph.ts";
 import { keyOf } from "../../key.ts";
 import { accessOf, isIdentity, lastOf } from "./access.ts";
-import { inPlacePairs } from "./in-place.ts";
+import { inPlacePairs, updatedPairs } from "./in-place.ts";
 import type { AnyScope } from "./lanes.ts";
 import { HALF_BITS, inputName, outputName } from "./region-code.ts";
 import type { Form } from "./region-form.ts";
@@ -73,7 +73,7 @@ interface Part {
 }
 
 const isSameSource = (a: Source, b: Source): boolean =>
-  a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
+  a.isUpdated !== true && b.isUpdated !== true && a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
 
 /** Threads of a group: of all regions the same. */
 export const threadsOf = (form: Form): number => (form.rows === null ? threadsFor(sectionsOf(form)) : form.rows.plan.threads);
@@ -251,9 +251,10 @@ export function launchOf(regions: readonly Form[], facts: Facts, traits: ShaderT
   const inPlace = parts.flatMap(({ form, inputs: x, outputs: y }) =>
     inPlacePairs(form, facts).flatMap(([i, o]) => (readers[x[i]!] === 1 ? [[x[i]!, y[o]!] as const] : [])),
   );
+  const updates = parts.flatMap(({ form, inputs: x, outputs: y }) => updatedPairs(form, facts).map(([i, o]) => [x[i]!, y[o]!] as const));
   // Now: what makes its code holds the region's graph until then.
   made.program.compiled(traits);
-  const shader = callOf(traits, made, { shapes, params }, { inPlace });
+  const shader = callOf(traits, made, { shapes, params }, { inPlace, updates });
   const inputs = sources.map((x) => packedExpr(x.value, x.dtype, [elementsOf(x)]));
   return {
     kernel: made,

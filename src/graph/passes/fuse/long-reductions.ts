@@ -6,6 +6,7 @@ import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../../g
 import { isFusable } from "./clusters.ts";
 import { axesOfNode } from "./reduced-axes.ts";
 import { isReadable, isWritable } from "./region.ts";
+import { isScatter } from "./partial-writes.ts";
 import { readsMany } from "./work.ts";
 
 /** Elements of a block, where adjacent threads have adjacent elements of a row, and where they have adjacent rows. */
@@ -35,7 +36,7 @@ const MAX_BETWEEN = 4;
 /** Whether an element is made of many others, in what becomes one region. */
 function isOfMany(x: Expr, makers: ReadonlyMap<Value, GraphNode>, between = MAX_BETWEEN): boolean {
   const maker = makers.get(x.value);
-  if (maker === undefined || !isFusable(maker) || foldOf(maker) !== null) return false;
+  if (maker === undefined || !isFusable(maker) || isScatter(maker) || foldOf(maker) !== null) return false;
   return readsMany(maker) || (between > 0 && maker.inputs.some((y) => y !== null && isOfMany(y, makers, between - 1)));
 }
 

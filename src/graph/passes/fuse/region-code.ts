@@ -2,7 +2,7 @@
 import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
-import type { Float, Uint } from "../../../shader/numbers.ts";
+import { Int, type Bool, type Float, type Uint } from "../../../shader/numbers.ts";
 import {
   asUint,
   choose,
@@ -12,11 +12,12 @@ import {
   roundedToHalf,
   type Code,
   type Gathered,
+  type Scattered,
   type Terms,
 } from "../../../shader/operations/code.ts";
 import { BLOCK_WORDS, givesState, skippedBlocks, STATE_WORDS, stateBehind, wordsOf } from "../../../shader/operations/draws.ts";
 import { offsetOf } from "../../../shader/operations/gathers.ts";
-import { readingOf } from "../../../shader/operations/table.ts";
+import { readingOf, scatteredBy } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
 import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes, type Start } from "./lanes.ts";
@@ -56,6 +57,19 @@ const widestOf = (dtype: DType): number => (dtype === "float16" ? 8 : 4);
 export interface RowLanes {
   readonly access: readonly Axis[];
   readonly lanes: Lanes;
+}
+
+/** Where an update is written. */
+interface Target {
+  readonly at: Uint;
+  readonly isWritten: Bool;
+}
+
+/** What a thread writes of an output. */
+interface Result {
+  readonly values: readonly Code[];
+  /** Of what is written by index: of each element, or of the first of adjacent ones. Null: at the thread's own index. */
+  readonly targets: readonly Target[] | null;
 }
 
 /** Computes nodes at lanes; each once for the same lanes, in one block of the shader. */
@@ -120,6 +134,7 @@ export class RegionCode {
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
     if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
+    if ("scattered" in code) throw new Error(`fuse: ${node.origin} reads a tensor that its region writes`);
     if ("draws" in code) return this.#drawn(node, lanes, count);
     if ("indexed" in code)
       return Array.from({ length: count }, (_, k) => {
@@ -278,6 +293,68 @@ export class RegionCode {
       return Array.from({ length: width / each }, (_, i) => from.loadsInside(lanes.base.add(i * each), each)).flat();
     }
     return Array.from({ length: width }, (_, k) => loadOne(from, dtype, laneOf(lanes, k)));
+  }
+
+  /** What a thread writes of a node's elements at lanes. */
+  result(node: GraphNode, lanes: Lanes): Result {
+    const scattered = scatteredBy(node);
+    if (scattered === null) return { values: this.node(node, lanes), targets: null };
+    return { values: this.read(scattered.updates, lanes), targets: this.#targets(scattered, lanes) };
+  }
+
+  /** Adjacent updates of one index are written together. */
+  #targets(scattered: Scattered, lanes: Lanes): readonly Target[] {
+    const { indices, inner } = scattered;
+    const width = isUniform(lanes) ? 1 : this.#width;
+    const found = this.read(indices, lanes);
+    const isTogether =
+      found.length === 1 && (width === 1 || (lanes.kind === "run" && lanes.alignment % width === 0 && inner % width === 0));
+    return Array.from({ length: isTogether ? 1 : width }, (_, k) =>
+      this.#target(scattered, laneOf(lanes, k), found[found.length === 1 ? 0 : k]!),
+    );
+  }
+
+  /** at: the index of the update. */
+  #target({ indices, isSigned, n, k, inner }: Scattered, at: Uint, found: Code): Target {
+    const s = this.#s;
+    const indexOf = (x: Code): Uint => (x instanceof Int ? (isSigned ? x.lt(0).select(x.add(n), x) : x).bits() : (x as Uint));
+    const index = indexOf(found);
+    const row = inner === 1 ? at : at.div(inner);
+    const outer = row.div(k);
+    const isWritten = s.variable(index.lt(n));
+    // The last of equal ones wins.
+    if (k > 1)
+      s.for(row.mod(k).add(1), k, (later) =>
+        this.inBlock(() => {
+          const base = outer
+            .mul(k)
+            .add(later)
+            .mul(inner)
+            .add(inner === 1 ? 0 : at.mod(inner));
+          const other = this.read(indices, { kind: "run", base, step: 0, alignment: 1 })[0]!;
+          s.if(indexOf(other).eq(index), () => {
+            isWritten.value = index.lt(0);
+          });
+        }),
+      );
+    const to = outer.mul(n).add(index).mul(inner);
+    return { at: inner === 1 ? to : to.add(at.mod(inner)), isWritten: isWritten.value };
+  }
+
+  /** Writes what was computed at lanes from `at` on. */
+  write(index: number, dtype: DType, at: Uint, { values, targets }: Result): void {
+    if (targets === null) return void this.store(index, dtype, at, values);
+    const [first] = targets;
+    if (targets.length === 1) return void this.#s.if(first!.isWritten, () => this.store(index, dtype, first!.at, values));
+    targets.forEach(({ at: to, isWritten }, k) =>
+      this.#s.if(isWritten, () => this.storeOne(index, to, values[values.length === 1 ? 0 : k]!)),
+    );
+  }
+
+  /** Writes one element that was computed, of no byte. */
+  writeOne(index: number, at: Uint, { values, targets }: Result): void {
+    if (targets === null) this.storeOne(index, at, values[0]!);
+    else this.#s.if(targets[0]!.isWritten, () => this.storeOne(index, targets[0]!.at, values[0]!));
   }
 
   /** Writes elements of an output from `at` on, a multiple of their number. */

@@ -4,6 +4,7 @@ import type { GraphNode } from "../../graph.ts";
 import { reduces, rowRegionOf, type RowRegion } from "./row-region.ts";
 import { MAX_ROW, rowThreadsOf, type RowThreads } from "./row-threads.ts";
 import { regionOf, type Facts, type Region } from "./region.ts";
+import { conflictOf } from "./partial-writes.ts";
 import { excessOf } from "./work.ts";
 
 export interface Form extends Region {
@@ -13,6 +14,8 @@ export interface Form extends Region {
 
 /** Or why the nodes are no region. */
 export function formOf(nodes: readonly GraphNode[], facts: Facts): Form | string {
+  const conflict = conflictOf(nodes, facts);
+  if (conflict !== null) return conflict;
   const region = regionOf(nodes, facts);
   if (region === null) return "a value seen as another type";
   if (!reduces(nodes)) return excessOf(nodes, facts, null) ?? { ...region, rows: null };

@@ -3,7 +3,7 @@ import { DTYPES, type DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { Element } from "../../../shader/ir.ts";
 import { ELEMENT_OF, isByte } from "../../../shader/operations/code.ts";
-import { gathers, readingOf } from "../../../shader/operations/table.ts";
+import { gathers, readingOf, scatteredBy } from "../../../shader/operations/table.ts";
 import { isWhole, type Expr, type GraphNode, type Value } from "../../graph.ts";
 import { accessOf, isIdentity, isOne, lastOf, type Access } from "./access.ts";
 
@@ -32,6 +32,8 @@ export interface Source {
   readonly value: Value;
   readonly element: Element;
   readonly dtype: DType;
+  /** Whether it is not read, but written in part. */
+  readonly isUpdated?: boolean;
 }
 
 export interface Region {
@@ -100,7 +102,11 @@ export function regionOf(nodes: readonly GraphNode[], facts: Facts): Region | nu
   const inside = new Set(nodes);
   const sources: Source[] = [];
   for (const node of nodes)
-    for (const x of node.inputs) {
+    for (const [i, x] of node.inputs.entries()) {
+      if (i === 0 && scatteredBy(node) !== null) {
+        sources.push({ value: x!.value, element: ELEMENT_OF[x!.dtype]!, dtype: x!.dtype, isUpdated: true });
+        continue;
+      }
       if (x === null || constantOf(x, facts) !== null || insideMaker(x, inside, facts) !== null) continue;
       const maker = facts.makers.get(x.value);
       if (maker !== undefined && inside.has(maker)) return null;

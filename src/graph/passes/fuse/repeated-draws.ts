@@ -10,6 +10,7 @@ import { Expr, isWhole, withNodes, type Graph, type GraphNode, type Value } from
 import { isFusable } from "./clusters.ts";
 import { markCopy, isSpread } from "./drawn-elements.ts";
 import { constantOf, isWritable, type Facts } from "./region.ts";
+import { isScatter } from "./partial-writes.ts";
 import { readsMany } from "./work.ts";
 
 /** Nodes between a draw and what reads it, which are computed again. */
@@ -63,7 +64,8 @@ export function splitDraws(graph: Graph): Graph {
 }
 
 /** Whether a node computes each element of the same elements of its inputs. */
-const isElementwise = (node: GraphNode): boolean => isFusable(node) && foldOf(node) === null && !readsMany(node) && !isDraw(node);
+const isElementwise = (node: GraphNode): boolean =>
+  isFusable(node) && foldOf(node) === null && !readsMany(node) && !isScatter(node) && !isDraw(node);
 
 /** The graph in which each reader of random numbers has its own copy of what makes them. */
 export function repeatDraws(graph: Graph, constants: Facts["constants"]): Graph {

@@ -168,10 +168,10 @@ class RowCode {
   #writeElements(outputs: readonly number[]): void {
     if (outputs.length === 0) return;
     this.#pass((positions) => {
-      const made = positions.map(({ lanes }) => outputs.map((i) => this.#code.node(this.#maker(i), lanes)));
+      const made = positions.map(({ lanes }) => outputs.map((i) => this.#code.result(this.#maker(i), lanes)));
       positions.forEach(({ lanes, inside }, k) => {
         if (lanes.kind !== "run") return;
-        const write = (): void => outputs.forEach((i, o) => this.#code.store(i, this.#region.outputs[i]!.dtype, lanes.base, made[k]![o]!));
+        const write = (): void => outputs.forEach((i, o) => this.#code.write(i, this.#region.outputs[i]!.dtype, lanes.base, made[k]![o]!));
         const condition = inside === null ? this.#isThere : this.#isThere === null ? inside : inside.and(this.#isThere);
         if (condition === null) write();
         else this.#s.if(condition, write);
@@ -185,8 +185,8 @@ class RowCode {
     const condition = first === null ? this.#isThere : this.#isThere === null ? first : first.and(this.#isThere);
     const write = (): void =>
       this.#code.inBlock(() => {
-        const made = outputs.map((i) => this.#code.node(this.#maker(i), this.#row)[0]!);
-        outputs.forEach((i, o) => this.#code.storeOne(i, this.#index, made[o]!));
+        const made = outputs.map((i) => this.#code.result(this.#maker(i), this.#row));
+        outputs.forEach((i, o) => this.#code.writeOne(i, this.#index, made[o]!));
       });
     if (condition === null) write();
     else this.#s.if(condition, write);

@@ -9,6 +9,7 @@ import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity } from "./access.ts";
 import { axesOfNode, sameAccess, sameAxes, type ReducedAxes } from "./reduced-axes.ts";
 import { constantOf, insideMaker, type Facts } from "./region.ts";
+import { writtenOf } from "./partial-writes.ts";
 
 type Domain = "element" | "row" | "any";
 
@@ -101,6 +102,14 @@ function readsOf(node: GraphNode, domain: Domain): (readonly [Expr, Domain])[] {
     const { source, tuple } = code.gathered(node);
     return [[source, "any"], ...tuple.flatMap(({ words }) => words.map((x) => [x, domain] as const))];
   }
+  if ("scattered" in code) {
+    const { updates, indices, k } = code.scattered(node);
+    // Of several indices each is compared with the later ones.
+    return [
+      [updates, domain],
+      [indices, k > 1 ? "any" : domain],
+    ];
+  }
   return node.inputs.flatMap((x) => (x === null ? [] : [[x, "element" in code ? domain : "any"] as const]));
 }
 
@@ -112,11 +121,12 @@ export function rowRegionOf(nodes: readonly GraphNode[], outputs: readonly Expr[
   const visit = new Visit(nodes, shape, facts);
   const domains: ("element" | "row")[] = [];
   for (const x of outputs) {
-    const size = sizeOf(x.sizes);
+    const maker = facts.makers.get(x.value)!;
+    const size = writtenOf(maker);
     const domain = size === shape.kept * shape.reduced ? "element" : size === shape.kept ? "row" : null;
     if (domain === null) return null;
     visit.of = domain;
-    if (visit.level(facts.makers.get(x.value)!, domain) === null) return null;
+    if (visit.level(maker, domain) === null) return null;
     domains.push(domain);
   }
   const known = [...visit.known].map(([node, pass]) => ({ node, pass }));

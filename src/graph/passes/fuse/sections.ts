@@ -1,5 +1,4 @@
 /** Which threads of a launch write which outputs of a region, and the code of each. */
-import { sizeOf } from "../../../core/shape.ts";
 import type { Uint } from "../../../shader/numbers.ts";
 import { isByte } from "../../../shader/operations/code.ts";
 import { givesState } from "../../../shader/operations/draws.ts";
@@ -7,6 +6,7 @@ import type { Expr } from "../../graph.ts";
 import type { AnyScope, Lanes } from "./lanes.ts";
 import { RegionCode, type NamedRegion } from "./region-code.ts";
 import type { Facts, Region } from "./region.ts";
+import { writtenOf } from "./partial-writes.ts";
 
 /** Outputs of as many elements, which the same threads write. */
 export interface Section {
@@ -32,10 +32,11 @@ function widthFor(outputs: readonly Expr[], elements: number): number {
 
 export function sectionsOf({ nodes, outputs }: Pick<Region, "nodes" | "outputs">): Section[] {
   const states = new Set(nodes.filter(givesState).map((node) => node.outputs[0]!.value));
+  const written = new Map(nodes.map((node) => [node.outputs[0]!.value, writtenOf(node)]));
   const sections = new Map<number, number[]>();
   const alone: Section[] = [];
   outputs.forEach((x, i) => {
-    const n = sizeOf(x.sizes);
+    const n = written.get(x.value)!;
     // By one thread: it is written over what it is made of.
     if (states.has(x.value)) alone.push({ outputs: [i], elements: n, width: n });
     else sections.set(n, [...(sections.get(n) ?? []), i]);
@@ -70,8 +71,8 @@ export function emitSection(s: AnyScope, region: NamedRegion, section: Section, 
 /** Computes all outputs before it writes the first: one may be written over what another one is made of. */
 function write(s: AnyScope, region: NamedRegion, { outputs }: Section, facts: Facts, width: number, at: Uint, lanes: Lanes): void {
   const code = new RegionCode(s, region, facts, width);
-  const made = outputs.map((i) => code.node(facts.makers.get(region.outputs[i]!.value)!, lanes));
-  outputs.forEach((i, k) => code.store(i, region.outputs[i]!.dtype, at, made[k]!));
+  const made = outputs.map((i) => code.result(facts.makers.get(region.outputs[i]!.value)!, lanes));
+  outputs.forEach((i, k) => code.write(i, region.outputs[i]!.dtype, at, made[k]!));
 }
 
 /** The last thread, word by word. Elements outside of the tensor, in its last word, repeat the last one. */

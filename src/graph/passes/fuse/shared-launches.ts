@@ -138,13 +138,22 @@ function writesReadState({ nodes }: Grouped, { outputs }: Form, { states, reader
   });
 }
 
+/** Whether one reads what another one writes in part. */
+function readsUpdated(forms: readonly Form[]): boolean {
+  const updated = new Set(forms.flatMap(({ sources }) => sources.flatMap(({ value, isUpdated }) => (isUpdated === true ? [value] : []))));
+  const times = forms.flatMap(({ sources }) => [...new Set(sources.map(({ value }) => value))]).filter((value) => updated.has(value));
+  return times.length > updated.size;
+}
+
 function fits(list: readonly Grouped[], facts: Facts): boolean {
   const forms = list.map((grouped) => formIn(grouped)!);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
   const skips = forms.reduce((n, form) => n + skipsOf(form).length, 0);
   const sections = forms.reduce((n, form) => n + (form.rows === null ? sectionsOf(form).length : 0), 0);
   if (skips > MAX_SKIPS || (list.length > 1 && skips + sections + list.length > MAX_NUMBERS)) return false;
-  return nodes <= MAX_NODES && list.length <= MAX_PARTS && canShareThreads(forms) && fitViews(forms, facts.maxBuffers);
+  return (
+    !readsUpdated(forms) && nodes <= MAX_NODES && list.length <= MAX_PARTS && canShareThreads(forms) && fitViews(forms, facts.maxBuffers)
+  );
 }
 
 /** As the regions were ordered, by the last of each launch, but behind what it depends on. */
