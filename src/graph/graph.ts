@@ -126,11 +126,13 @@ export interface AsGemm {
   readonly inputs: (own: readonly Expr[]) => readonly Expr[];
 }
 
-/** A shader that writes updates by index as the operator SCATTER. */
-export interface AsScatter {
+/** A shader of one result as the operator that it stands for. */
+export interface AsOperator {
+  readonly operator: OperatorName;
   readonly attributes: GraphNode["attributes"];
   /** By the inputs of the node. */
-  readonly inputs: (own: readonly Expr[]) => readonly [x: Expr, indices: Expr, updates: Expr];
+  readonly inputs: (own: readonly Expr[]) => readonly (Expr | null)[];
+  readonly output: Pick<Expr, "dtype" | "sizes">;
 }
 
 export interface GraphNode {
@@ -169,8 +171,8 @@ export interface GraphNode {
   readonly joins?: Joins;
   /** Of a SHADER that is a matrix product. */
   readonly asGemm?: AsGemm;
-  /** Of a SHADER that writes by index. */
-  readonly asScatter?: AsScatter;
+  /** Of a SHADER whose operator regions may contain. */
+  readonly asOperator?: AsOperator;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

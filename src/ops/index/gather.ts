@@ -7,12 +7,13 @@ import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
-import { normalizeAxis, type Shape } from "../../core/shape.ts";
+import { normalizeAxis, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { empty } from "../creation/creation.ts";
 import { reshape, expand } from "../shape/movement.ts";
-import { sumRowsShader } from "../../shader/kernels/select.ts";
+import { choosesSummedRows, sumRowsShader } from "../../shader/kernels/select.ts";
+import { MAX_BEFORE_ATOMICS, sumsFew } from "../../shader/operations/summed-rows.ts";
 import { lowerFold } from "./scatter-lower.ts";
 import { cast } from "../declare/support.ts";
 import { axisBehindBatch } from "../declare/batched.ts";
@@ -84,7 +85,10 @@ const sumByOp: Definition<SumAttributes> = define<SumAttributes>({
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, index], { axis, shape, isShared }) => {
     const [count, rows] = [shape[0]!, dy!.sizes[0]!];
-    const made = isShared && axis === 0 && shape.length > 0 ? sumRowsShader(g, dy!, index!, count, rows) : null;
+    const areRows = isShared && axis === 0 && shape.length > 0;
+    const columns = sizeOf(dy!.sizes) / rows;
+    const isFew = sumsFew(rows, count, columns, MAX_BEFORE_ATOMICS) && choosesSummedRows(g, dy!.dtype, rows, count, columns);
+    const made = areRows && !isFew ? sumRowsShader(g, dy!, index!, count, rows) : null;
     return [made === null ? lowerFold(g, dy!, index!, { axis, shape, isShared, fold: "sum" }) : g.reinterpret(made, { sizes: shape })];
   },
   grad: (dy, { inputs: [, index], attrs: { axis, isShared } }) => [

@@ -6,6 +6,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { SUM_ATTRIBUTES } from "../../shader/operations/summed-rows.ts";
 import { alongAxis, BOOL, constant, sequence } from "../declare/support.ts";
 
 export interface SumJob {
@@ -65,15 +66,7 @@ const addRegions = (g: GraphBuilder, indices: Expr, values: Expr, job: SumJob): 
       g.reshape(index, [count]),
       {
         outputGradient: { sizes: [images, channels, 1, 1] },
-        reductionFunction: "AVERAGE",
-        interpolationMode: "NEAREST_NEIGHBOR",
-        spatialScaleX: 1,
-        spatialScaleY: 1,
-        inputPixelOffset: 0,
-        outputPixelOffset: 0,
-        minimumSamplesPerOutput: 1,
-        maximumSamplesPerOutput: 1,
-        alignRegionsToCorners: false,
+        ...SUM_ATTRIBUTES,
       },
     );
     return outputGradient!;

@@ -1,7 +1,8 @@
 /**
- * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Five strategies, chosen by size and device:
+ * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Six strategies, chosen by size and device:
  *
  * - atomics: extremes and sums of integers by a shader, where its atomics are cheap;
+ * - rows in order: few sums by one shader, where a device would take dozens of dispatches otherwise;
  * - regions: sums as the gradient of reading one region of each image (ROI_ALIGN_GRAD), where that adds in order and fast;
  * - table: a GEMM with one-hot rows, or a comparison with every index, in parts of at most TABLE elements;
  * - sorted: sorted indices, runs of equal ones combined in log2(k) steps, the last of each run written by a SCATTER of unique indices;
@@ -14,7 +15,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import { emitExtreme, extremeOf } from "../reduce/extreme-lower.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
-import { choosesFoldRows, foldRowsShader } from "../../shader/kernels/select.ts";
+import { choosesFoldRows, choosesSummedRows, foldRowsShader, summedRowsShader } from "../../shader/kernels/select.ts";
 import { asRows, byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./scatter-add-roi.ts";
 import { shifted } from "../scan/scan-lower.ts";
 import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } from "../declare/support.ts";
@@ -84,6 +85,8 @@ export function emitFold(g: GraphBuilder, indices: Expr, values: Expr, job: Job)
   const width = sizeOf(values.sizes) / k;
   const hasGemm = fold === "sum" && isFloat(values.dtype);
   const addsRows = fold === "sum" && g.capabilities.addsRowsInOrder && pieceBits(k) > 1;
+  if (job.strategy === undefined && fold === "sum" && addsInOrder(g, values, n, axis, isShared))
+    return asRows(g, indices, values, job, (index, rows, count) => summedRowsShader(g, rows, g.reshape(index, [rows.sizes[0]!]), count));
   const hasAtomics = fold !== "prod" && choosesFoldRows(g, EXTREMES[fold], values.dtype, k * width, n * width);
   switch (job.strategy ?? (hasAtomics ? "atomics" : addsRows ? "regions" : strategyFor(k, n, width, isShared, hasGemm))) {
     case "atomics":
@@ -99,6 +102,14 @@ export function emitFold(g: GraphBuilder, indices: Expr, values: Expr, job: Job)
     default:
       throw new TypeError("no such strategy");
   }
+}
+
+/** Whether the device adds few values by index in one launch; indices of single elements become rows of one. */
+function addsInOrder(g: GraphBuilder, values: Expr, n: number, axis: number, isShared: boolean): boolean {
+  const k = values.sizes[axis]!;
+  const width = sizeOf(values.sizes) / k;
+  const [updates, rows, columns] = isShared ? [k, n, width] : [k * width, n * width, 1];
+  return choosesSummedRows(g, values.dtype, updates, rows, columns);
 }
 
 const EXTREMES = { sum: "sum", amax: "max", amin: "min" } as const;

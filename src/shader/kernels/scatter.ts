@@ -3,9 +3,12 @@ import { sizeOf } from "../../core/shape.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Int, Uint } from "../numbers.ts";
 import type { BufferElements, Scope } from "../language.ts";
+import { eachOfRow, SUMMED_WIDTH } from "../operations/summed-rows.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 const THREADS = 256;
+/** Fewer, since there are few groups. */
+const SUMMED_THREADS = 64;
 
 /** What a scatter moves: words of 32 bits, or elements of 8 or 16 bits. */
 export type MovedBits = 8 | 16 | 32;
@@ -114,6 +117,34 @@ export const embeddingBackward = (): Kernel =>
       });
     },
   );
+
+/** dweight[r, :] = the sum of dy[i, :] where index[i] is r, in the order of i. */
+export function summedRows(columns: number): Kernel {
+  const width = columns % SUMMED_WIDTH === 0 ? SUMMED_WIDTH : 1;
+  return kernel(
+    `summedRows ${columns === 1 ? "single" : width}`,
+    {
+      inputs: { dy: "f32", index: "u32" },
+      outputs: { dweight: "f32" },
+      threads: SUMMED_THREADS,
+      groups: ({ shapes }: LaunchFacts) => Math.ceil(sizeOf(shapes["dweight"]!) / (width * SUMMED_THREADS)),
+    },
+    (s) => {
+      const { dy, index, dweight } = s.buffers;
+      const first = s.thread.mul(width);
+      s.if(first.lt(dweight.size), () => {
+        const count = dweight.dim(-1);
+        const [row, column] = columns === 1 ? [first, s.u32(0)] : [first.div(count), first.mod(count)];
+        const sums = Array.from({ length: width }, () => s.variable(s.f32(0)));
+        eachOfRow(s, { k: index.size, indexAt: (i) => index.load(i), row }, (i) => {
+          const values = dy.loads(i.mul(count).add(column), width);
+          sums.forEach((sum, j) => (sum.value = sum.value.add(values[j]!)));
+        });
+        dweight.stores(first, sums.map((sum) => sum.value)); // prettier-ignore
+      });
+    },
+  );
+}
 
 export type Extreme = "max" | "min";
 export type FoldElement = "f32" | "i32" | "u32";

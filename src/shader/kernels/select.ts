@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, isWhole, type AsScatter, type Prologue } from "../../graph/graph.ts";
+import { Expr, isWhole, type AsOperator, type Prologue } from "../../graph/graph.ts";
 import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
@@ -12,6 +12,7 @@ import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers } from "./elementwise.ts";
 import { chosen, elementOf, MAX_BYTES, packs, type Sized } from "./chosen.ts";
 import { MAX_ORDERED, MIN_REST, UNSIGNED } from "../operations/scatters.ts";
+import { sumsFew, SUM_ATTRIBUTES } from "../operations/summed-rows.ts";
 import type { Inputs } from "./epilogue-launch.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
@@ -24,6 +25,7 @@ import {
   foldLongRows,
   foldRows,
   scatterRows,
+  summedRows,
   type MovedBits,
   type Extreme,
   type FoldElement,
@@ -36,7 +38,7 @@ interface Launch {
   readonly output: Output;
   readonly params?: Params;
   readonly asPrologue?: Prologue;
-  readonly asScatter?: AsScatter;
+  readonly asOperator?: AsOperator;
 }
 
 interface Output extends Sized {
@@ -49,7 +51,7 @@ function launchAll(
   inputs: Inputs,
   outputs: readonly Output[],
   params: Params,
-  { fills = false, ...more }: { readonly fills?: boolean } & Pick<Launch, "asPrologue" | "asScatter"> = {},
+  { fills = false, ...more }: { readonly fills?: boolean } & Pick<Launch, "asPrologue" | "asOperator"> = {},
 ): Expr[] {
   const shapes = Object.fromEntries([
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
@@ -229,6 +231,26 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, indices: Expr, coun
   return launchAll(g, embeddingBackward(), inputs, [output], {}, { fills: true })[0]!;
 }
 
+/** Whether rows are added by index in their order by one shader, which regions may contain. Dozens of nodes otherwise, or atomics in no order. */
+export function choosesSummedRows(g: GraphBuilder, dtype: DType, k: number, n: number, columns: number): boolean {
+  if (dtype !== "float32" || !condensesByShader(g.capabilities) || !sumsFew(k, n, columns)) return false;
+  return 4 * columns * Math.max(k, n) <= MAX_BYTES;
+}
+
+/** Rows [k, columns] added by their indices [k] in uint32 to zeros [n, columns]; indices from n on are left out. */
+export function summedRowsShader(g: GraphBuilder, rows: Expr, indices: Expr, n: number): Expr {
+  const [k, columns] = rows.sizes as [number, number];
+  const output = { dtype: "float32", sizes: [n, columns, 1, 1] } as const;
+  const asOperator: AsOperator = {
+    operator: "ROI_ALIGN_GRAD",
+    attributes: SUM_ATTRIBUTES,
+    output,
+    inputs: ([dy, at]) => [null, g.reinterpret(dy!, { sizes: [k, columns, 1, 1] }), null, at!],
+  };
+  const sizes = [n, columns];
+  return launch(g, summedRows(columns), { inputs: { dy: rows, index: indices }, output: { name: "dweight", dtype: "float32", sizes }, asOperator }); // prettier-ignore
+}
+
 /**
  * Packed x with updates at indices along an axis, of which alone is written: of equal indices the last wins, where there are no more than MAX_ORDERED. indices are
  * of the updates' sizes, which along the other axes are x's own. Null where SCATTER stands.
@@ -266,7 +288,9 @@ export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: 
   const indexStrides = isShared ? updates.sizes.map((_, i) => (i === axis ? 1 : 0)) : packedStrides(updates.sizes);
   const seen = (own: Expr, dtype: DType, sizes: readonly number[], strides = packedStrides(sizes)): Expr =>
     new Expr(own.value, dtype, sizes, strides, own.byteOffset);
-  const asScatter: AsScatter = {
+  const asOperator: AsOperator = {
+    operator: "SCATTER",
+    output: { dtype: x.dtype, sizes: x.sizes },
     attributes: { axis, [UNSIGNED]: true },
     inputs: ([own, at, values]) => [
       seen(own!, x.dtype, x.sizes),
@@ -274,7 +298,7 @@ export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: 
       seen(values!, x.dtype, updates.sizes),
     ],
   };
-  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MAX_ORDERED), { inputs, output, params, asScatter });
+  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MAX_ORDERED), { inputs, output, params, asOperator });
   return g.reinterpret(y, { dtype: x.dtype, sizes: x.sizes });
 }
 

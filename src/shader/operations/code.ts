@@ -75,6 +75,15 @@ export interface Scattered {
   readonly inner: number;
 }
 
+/** Rows that are added by index: y[r, c] = the sum of values[i, c] where indices[i] = r, in the order of i. */
+export interface Summed {
+  /** In row-major order: each of `columns` elements. */
+  readonly values: Expr;
+  readonly indices: Expr;
+  readonly k: number;
+  readonly columns: number;
+}
+
 /** How a node reads as shader code. */
 export interface Reading {
   /** Dtypes of the inputs and outputs that it computes in. */
@@ -85,6 +94,7 @@ export interface Reading {
     | { readonly terms: (node: Attributes) => Terms }
     | { readonly gathered: (node: Attributes) => Gathered }
     | { readonly scattered: (node: Attributes) => Scattered }
+    | { readonly summed: (node: Attributes) => Summed }
     /** Words of a generator. */
     | { readonly draws: true };
   /** How many elements of each input one element is made of, where they are several. */

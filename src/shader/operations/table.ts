@@ -1,13 +1,14 @@
 /** How a node of the graph reads as shader code. */
 import { isOperator, type GraphNode } from "../../graph/graph.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import type { Reading, Scattered } from "./code.ts";
+import type { Reading, Scattered, Summed } from "./code.ts";
 import { DRAWS } from "./draws.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { GATHERS } from "./gathers.ts";
 import { INDEXED } from "./indexed.ts";
 import { PRODUCTS } from "./products.ts";
 import { SCATTERS } from "./scatters.ts";
+import { SUMMED_ROWS } from "./summed-rows.ts";
 import { WINDOWS } from "./windows.ts";
 
 const TABLE: { readonly [operator: string]: Reading | undefined } = {
@@ -16,6 +17,7 @@ const TABLE: { readonly [operator: string]: Reading | undefined } = {
   ...INDEXED,
   ...GATHERS,
   ...SCATTERS,
+  ...SUMMED_ROWS,
   ...DRAWS,
   ...PRODUCTS,
   ...WINDOWS,
@@ -44,6 +46,12 @@ function readingIn(node: GraphNode): Reading | null {
 export function scatteredBy(node: GraphNode): Scattered | null {
   const code = readingOf(node)?.code;
   return code !== undefined && "scattered" in code ? code.scattered(node) : null;
+}
+
+/** What a node adds by index; null: it does something else. */
+export function summedBy(node: GraphNode): Summed | null {
+  const code = readingOf(node)?.code;
+  return code !== undefined && "summed" in code ? code.summed(node) : null;
 }
 
 /** Whether elements of a node are read at addresses that depend on data. */

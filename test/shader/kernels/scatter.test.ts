@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { embeddingBackward, foldedRows, foldLongRows, foldRows, scatterRows } from "../../../src/shader/kernels/scatter.ts";
+import { embeddingBackward, foldedRows, foldLongRows, foldRows, scatterRows, summedRows } from "../../../src/shader/kernels/scatter.ts";
 import { launch, numbers } from "./support.ts";
 
 it("adds rows by index; indices outside are left out", () => {
@@ -16,6 +16,27 @@ it("adds rows by index; indices outside are left out", () => {
     dweight: { shape: [rows, columns] },
   };
   expect(launch(embeddingBackward(), buffers).dweight).toEqual(expected);
+});
+
+it.each([
+  [5, 40],
+  [8, 16],
+  [1, 3],
+])("adds rows of %i columns by %i indices in their order; indices outside are left out", (columns, count) => {
+  const rows = 6;
+  const dy = numbers(count * columns, 1);
+  const index = Array.from({ length: count }, (_, i) => [i % rows, 2, rows, 0xffffffff][i % 4]!);
+  const expected = new Array<number>(rows * columns).fill(0);
+  index.forEach((row, i) => {
+    for (let c = 0; c < columns; c++)
+      if (row < rows) expected[row * columns + c] = Math.fround(expected[row * columns + c]! + dy[i * columns + c]!);
+  });
+  const buffers = {
+    dy: { shape: [count, columns], values: dy },
+    index: { shape: [count], values: index },
+    dweight: { shape: [rows, columns] },
+  };
+  expect(launch(summedRows(columns), buffers)["dweight"]).toEqual(expected);
 });
 
 it.each([

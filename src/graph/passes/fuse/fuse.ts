@@ -10,7 +10,7 @@ import { foldOf } from "../../../shader/operations/reductions.ts";
 import { isOnlyCode } from "../../../shader/operations/draws.ts";
 import { withIndexWords, withoutIndexWords } from "../../../shader/operations/gathers.ts";
 import { simplify } from "../../../shader/simplify.ts";
-import { Expr, withNodes, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
+import { packedExpr, withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
@@ -87,28 +87,28 @@ function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Val
   return known;
 }
 
-/** The operator that a shader stands for which writes by index; null: it is none that regions have. */
-function asScatterNode({ id, origin, mark = null, after, asScatter, inputs, outputs }: GraphNode): GraphNode | null {
-  if (asScatter === undefined || after !== undefined) return null;
-  const own = asScatter.inputs(inputs as readonly Expr[]);
-  const { dtype, sizes, strides } = own[0];
-  const output = new Expr(outputs[0]!.value, dtype, sizes, strides, 0);
-  const node: GraphNode = { id, operator: "SCATTER", attributes: asScatter.attributes, inputs: own, outputs: [output], origin, mark };
+/** The operator that a shader stands for; null: it is none that regions have. */
+function asOperatorNode({ id, origin, mark = null, after, asOperator, inputs, outputs }: GraphNode): GraphNode | null {
+  if (asOperator === undefined || after !== undefined) return null;
+  const { operator, attributes, output } = asOperator;
+  const own = asOperator.inputs(inputs as readonly Expr[]);
+  const result = packedExpr(outputs[0]!.value, output.dtype, output.sizes);
+  const node: GraphNode = { id, operator, attributes, inputs: own, outputs: [result], origin, mark };
   return isFusable(node) ? node : null;
 }
 
 /**
- * The graph with nodes as regions read them: small matrix products by shaders as GEMMs, writes by index as SCATTERs, indices of 64 bits as words; and what
+ * The graph with nodes as regions read them: small matrix products by shaders as GEMMs, other shaders as their operators, indices of 64 bits as words; and what
  * stands where they are no parts of regions.
  */
 function asRegionsRead(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
   const shaders = new Map<Value, GraphNode>();
   const all = graph.nodes.map(withIndexWords);
   const nodes = all.map((node): GraphNode => {
-    const scatter = asScatterNode(node);
-    if (scatter !== null) {
+    const operator = asOperatorNode(node);
+    if (operator !== null) {
       shaders.set(node.outputs[0]!.value, node);
-      return scatter;
+      return operator;
     }
     const { id, origin, mark = null, flops, after, asGemm, shader, inputs, outputs } = node;
     if (asGemm === undefined || asGemm.shader !== shader || after !== undefined) return node;

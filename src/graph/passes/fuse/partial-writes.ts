@@ -8,7 +8,7 @@ import type { GraphNode, Value } from "../../graph.ts";
 import { insideMaker, type Facts } from "./region.ts";
 
 /** Indices of which each thread computes all by itself, where they are compared with each other and are no tensor in memory. */
-const MAX_COMPUTED = 8;
+export const MAX_COMPUTED = 8;
 
 export const isScatter = (node: GraphNode): boolean => scatteredBy(node) !== null;
 

@@ -13,10 +13,12 @@ import {
   type Code,
   type Gathered,
   type Scattered,
+  type Summed,
   type Terms,
 } from "../../../shader/operations/code.ts";
 import { BLOCK_WORDS, givesState, skippedBlocks, STATE_WORDS, stateBehind, wordsOf } from "../../../shader/operations/draws.ts";
 import { offsetOf } from "../../../shader/operations/gathers.ts";
+import { eachOfRow } from "../../../shader/operations/summed-rows.ts";
 import { readingOf, scatteredBy } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
@@ -133,6 +135,7 @@ export class RegionCode {
     const { code } = readingOf(node)!;
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
+    if ("summed" in code) return this.#summed(code.summed(node), lanes, count);
     if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
     if ("scattered" in code) throw new Error(`fuse: ${node.origin} reads a tensor that its region writes`);
     if ("draws" in code) return this.#drawn(node, lanes, count);
@@ -172,6 +175,26 @@ export class RegionCode {
     };
     s.for(0, count, sum, { step, unroll: count <= MAX_UNROLLED });
     return sums.map((total, lane) => finish(s, total.value, added === null ? null : laneIn(added, lane)));
+  }
+
+  /** Adjacent elements of a row together. */
+  #summed({ values, indices, k, columns }: Summed, lanes: Lanes, width: number): readonly Code[] {
+    const s = this.#s;
+    const isTogether = lanes.kind === "run" && lanes.step === 1 && lanes.alignment % width === 0 && columns % width === 0;
+    const each = isTogether ? width : 1;
+    return Array.from({ length: width / each }, (_, lane) => {
+      const at = laneOf(lanes, lane * each);
+      const [row, column] = columns === 1 ? [at, s.u32(0)] : [at.div(columns), at.mod(columns)];
+      const sums = Array.from({ length: each }, () => s.variable(s.f32(0)));
+      const indexAt = (i: Uint): Uint => asUnsigned(this.read(indices, { kind: "run", base: i, step: 0, alignment: 1 })[0]!);
+      const add = (i: Uint): void => {
+        const base = i.mul(columns).add(column);
+        const found = this.read(values, { kind: "run", base, step: each === 1 ? 0 : 1, alignment: each });
+        sums.forEach((sum, j) => (sum.value = sum.value.add(laneIn(found as readonly Float[], j))));
+      };
+      eachOfRow(s, { k, indexAt, row }, add, (fn) => this.inBlock(fn));
+      return sums.map((sum) => sum.value);
+    }).flat();
   }
 
   /** A generator's state where the node's blocks begin. */
@@ -384,6 +407,8 @@ const [MAX_UNROLLED, MAX_STEP] = [16, 8];
 function stepOf(count: number): number {
   for (let step = Math.min(count, MAX_STEP); ; step--) if (count % step === 0) return step;
 }
+
+const asUnsigned = (x: Code): Uint => (x instanceof Int ? x.bits() : (x as Uint));
 
 const wordAt = (words: readonly Uint[], at: Uint): Uint =>
   words.slice(1).reduce((found, word, i) => at.eq(i + 1).select(word, found), words[0]!);

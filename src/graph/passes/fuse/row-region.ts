@@ -102,6 +102,10 @@ function readsOf(node: GraphNode, domain: Domain): (readonly [Expr, Domain])[] {
     const { source, tuple } = code.gathered(node);
     return [[source, "any"], ...tuple.flatMap(({ words }) => words.map((x) => [x, domain] as const))];
   }
+  if ("summed" in code) {
+    const { values, indices } = code.summed(node);
+    return [values, indices].map((x) => [x, "any"] as const);
+  }
   if ("scattered" in code) {
     const { updates, indices, k } = code.scattered(node);
     // Of several indices each is compared with the later ones.

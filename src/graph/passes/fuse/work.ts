@@ -5,8 +5,10 @@
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
-import { readingOf } from "../../../shader/operations/table.ts";
-import type { GraphNode } from "../../graph.ts";
+import { readingOf, summedBy } from "../../../shader/operations/table.ts";
+import type { Expr, GraphNode } from "../../graph.ts";
+import { accessOf, isIdentity } from "./access.ts";
+import { MAX_COMPUTED } from "./partial-writes.ts";
 import { constantOf, insideMaker, type Facts } from "./region.ts";
 import type { RowThreads } from "./row-threads.ts";
 
@@ -35,10 +37,25 @@ export function isSmallProduct(node: GraphNode, isByTiles = false): boolean {
   return terms === null || (terms <= MAX_TERMS && terms * sizeOf(node.outputs[0]!.sizes) <= (isByTiles ? MAX_BY_TILES : MAX_PRODUCT));
 }
 
+/** Why nodes that sum rows by index are no region; null: they are. Each of their elements compares all indices. */
+function sumsAgain(nodes: readonly GraphNode[], inside: ReadonlySet<GraphNode>, facts: Facts, plan: RowThreads | null): string | null {
+  for (const node of nodes) {
+    const summed = summedBy(node);
+    if (summed === null) continue;
+    if (plan !== null) return "sums by index";
+    if (summed.k > MAX_COMPUTED && insideMaker(summed.indices, inside, facts) !== null) return "indices that are computed again and again";
+    const isElsewhere = (x: Expr | null): boolean => x !== null && x.value === node.outputs[0]!.value && !isIdentity(accessOf(x));
+    if (nodes.some((reader) => reader.inputs.some(isElsewhere))) return "sums that are computed again and again";
+  }
+  return null;
+}
+
 /** Why a region's threads would have too much work; null: they would not. plan: of rows. */
 export function excessOf(nodes: readonly GraphNode[], facts: Facts, plan: RowThreads | null): string | null {
   if (!nodes.some(readsMany)) return null;
   const inside = new Set(nodes);
+  const again = sumsAgain(nodes, inside, facts, plan);
+  if (again !== null) return again;
   // What does not stay in registers is computed in each pass over the rows.
   const ofThread = plan === null ? 4 : plan.together < plan.each ? Infinity : plan.each * plan.width;
   const ofGroup = plan === null ? 0 : ofThread * plan.threads;
