@@ -28,6 +28,11 @@ export function conflictOf(nodes: readonly GraphNode[], facts: Facts): string | 
     written.add(x.value).add(node.outputs[0]!.value);
     if (k > MAX_COMPUTED && insideMaker(indices, inside, facts) !== null) return "indices that are computed again and again";
   }
+  // What another write replaces meanwhile would have to be copied before.
+  const buffers = new Set(facts.states.values());
+  const isInPlace = scatters.some((node) => facts.states.get(node.outputs[0]!.value) === scatteredBy(node)!.x.value);
+  if (isInPlace && nodes.some((node) => node.inputs.some((y) => y !== null && buffers.has(y.value) && !written.has(y.value))))
+    return "a state that is written in place";
   const reads = (node: GraphNode): boolean =>
     node.inputs.some((y, i) => y !== null && written.has(y.value) && !(i === 0 && isScatter(node)));
   return nodes.some(reads) ? "a tensor that is written in part" : null;

@@ -4,6 +4,7 @@ import * as dx from "../../../../src/index.ts";
 import { factsOf, group } from "../../../../src/graph/passes/fuse/clusters.ts";
 import { launchOf } from "../../../../src/graph/passes/fuse/launch.ts";
 import { packedExpr, type Expr } from "../../../../src/graph/graph.ts";
+import { planList } from "../../../../src/graph/plan/list.ts";
 import { evaluateShader } from "../../../../src/shader/evaluate.ts";
 import { devices, eachDevice } from "../../../device.ts";
 import { build, operators } from "../../build.ts";
@@ -160,5 +161,20 @@ describe("indices of writes in regions", () => {
     const write = (to: Expr, values: Expr): Expr => g.scatter(to, index, values, { axis: 0, output: { sizes: to.sizes } });
     graph.outputs = [write(input(12), g.elementWiseNegate(updates)), write(x, g.gather(x, index, { output: { sizes: [4] }, axis: 0, indexDimensions: 1 }))]; // prettier-ignore
     expect(operators(fused({ g, graph, input }))).toEqual(["SHADER", "SCATTER", "SCATTER"]);
+  });
+
+  it("into two mutable buffers, each of what the other one held, copy neither", () => {
+    const { g, graph, input } = build();
+    const [a, b, index] = [input(40, 2), input(40, 2), packedExpr(graph.addInput(8), "uint32", [1, 2])];
+    const rows = (x: Expr): Expr => g.elementWiseNegate(g.gather(x, index, { output: { sizes: [2, 2] }, axis: 0, indexDimensions: 1 }));
+    const at = g.expand(g.reinterpret(index, { sizes: [2, 1] }), [2, 2]);
+    const write = (x: Expr, updates: Expr): Expr => g.scatter(x, at, updates, { axis: 0, output: { sizes: x.sizes } });
+    const [ofA, ofB] = [rows(a), rows(b)];
+    graph.state = [
+      { buffer: a.value, value: write(a, ofB) },
+      { buffer: b.value, value: write(b, ofA) },
+    ];
+    const plan = planList(fused({ g, graph, input }), "swap", false);
+    expect(plan.steps.filter((step) => "copy" in step)).toEqual([]);
   });
 });
