@@ -2,7 +2,7 @@
 import { sizeOf } from "../../../core/shape.ts";
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
 import { isOnlyCode, skipsOf } from "../../../shader/operations/draws.ts";
-import { readingOf } from "../../../shader/operations/table.ts";
+import { readingOf, scatteredBy } from "../../../shader/operations/table.ts";
 import type { Expr, Graph, GraphNode, Value } from "../../graph.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import type { Access } from "./access.ts";
@@ -105,6 +105,8 @@ class Grouping {
   readonly #facts: Facts;
   readonly #of = new Map<GraphNode, Cluster>();
   readonly #all = new Set<Cluster>();
+  /** Writes by index into mutable buffers that other nodes read. */
+  readonly #writes: readonly { readonly node: GraphNode; readonly readers: readonly GraphNode[] }[];
 
   constructor(graph: Graph, facts: Facts, early: Early | null) {
     this.#facts = facts;
@@ -115,6 +117,12 @@ class Grouping {
       this.#of.set(node, cluster);
       this.#all.add(cluster);
     }
+    this.#writes = graph.nodes.flatMap((node) => {
+      const x = this.cluster(node).isFusable ? scatteredBy(node)?.x : undefined;
+      if (x === undefined || facts.states.get(node.outputs[0]!.value) !== x.value) return [];
+      const readers = facts.readers.get(x.value)!.filter((reader) => reader !== node);
+      return readers.length === 0 ? [] : [{ node, readers }];
+    });
   }
 
   /** Nodes that stand for one operator, and are one launch for sure if they are a region. */
@@ -174,6 +182,29 @@ class Grouping {
     return false;
   }
 
+  /** Whether one is, or depends on, another; of large graphs also where the search was too long. */
+  #leads(from: Cluster, to: Cluster): boolean {
+    const seen = new Set<Cluster>();
+    const open = [from];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      if (at === to || seen.size > MAX_SEARCH) return true;
+      if (seen.has(at)) continue;
+      seen.add(at);
+      open.push(...this.#after(at));
+    }
+    return false;
+  }
+
+  /** Whether what reads a mutable buffer's old elements would have to wait for a write into it by index, which then would be one into a copy. */
+  #copiesBuffer(a: Cluster, b: Cluster): boolean {
+    const joins = (from: Cluster, to: Cluster): boolean =>
+      (this.#leads(from, a) && this.#leads(b, to)) || (this.#leads(from, b) && this.#leads(a, to));
+    return this.#writes.some(({ node, readers }) => {
+      const own = this.cluster(node);
+      return readers.some((reader) => joins(own, this.cluster(reader)) && !this.#leads(own, this.cluster(reader)));
+    });
+  }
+
   /** Merges two where they can be one launch; else notes why not. */
   merge(a: Cluster, b: Cluster): boolean {
     if (a === b || !a.isFusable || !b.isFusable) return a === b;
@@ -230,7 +261,7 @@ class Grouping {
     if (region.sources.length + region.outputs.length > limit) return `more than ${limit} buffers`;
     if (drawsAgain(nodes, this.#facts)) return "random numbers of several elements";
     if (skipsOf(region).length > MAX_SKIPS) return `more than ${MAX_SKIPS} draws`;
-    if (this.#losesInPlace(region, a, b)) return "a state that is written in place";
+    if (this.#losesInPlace(region, a, b) || this.#copiesBuffer(a, b)) return "a state that is written in place";
     const isShared = ({ offset, axes }: Access): boolean =>
       offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
     if (depthsOf(nodes, this.#facts, isShared) > MAX_DEPTH) return "elements computed again and again";

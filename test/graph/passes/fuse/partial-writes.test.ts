@@ -177,4 +177,15 @@ describe("indices of writes in regions", () => {
     const plan = planList(fused({ g, graph, input }), "swap", false);
     expect(plan.steps.filter((step) => "copy" in step)).toEqual([]);
   });
+
+  it("of what is multiplied with the buffer's old elements stay alone: the product would have to wait, and the write need a copy", () => {
+    const { g, graph, input } = build();
+    const [x, values, index] = [input(1, 1, 400, 200), input(1, 1, 2, 200), packedExpr(graph.addInput(8), "uint32", [1, 1, 2, 1])];
+    const updates = g.elementWiseExp(values);
+    const product = g.gemm(updates, x, { output: { sizes: [1, 1, 2, 400] }, transA: "NONE", transB: "TRANSPOSE", alpha: 1, beta: 0 });
+    const at = g.expand(index, [1, 1, 2, 200]);
+    graph.outputs = [product];
+    graph.state = [{ buffer: x.value, value: g.scatter(x, at, updates, { axis: 2, output: { sizes: x.sizes } }) }];
+    expect(operators(fused({ g, graph, input }))).toEqual(["ELEMENT_WISE_EXP", "GEMM", "SCATTER"]);
+  });
 });
