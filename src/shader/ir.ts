@@ -76,6 +76,8 @@ interface Access {
   readonly exact?: boolean;
   /** Of structured memory: `at` counts structures, and this the bytes inside of one. */
   readonly offset?: Value;
+  /** Of a load that is not proven to be inside: Direct3D gives 0 outside of the buffer's view, and reads nothing. */
+  readonly byView?: true;
   /** `at` counts texels, four words that are moved at once. */
   readonly texel?: true;
   readonly source: string;

@@ -6,6 +6,7 @@ import {
   type AtomicName,
   type Buffer,
   type Element,
+  type Load,
   type Memory,
   type Shader,
   type Shared,
@@ -60,14 +61,19 @@ export abstract class Elements<E extends Element> {
     return this.#load(at, count, false);
   }
 
-  #load(at: UintLike, count: number, checked: boolean): TypedOf[ElementType<E>][] {
+  /** @internal As loadsInside, for buffers: the launch guarantees it in a way that verifyBounds() does not see, and the view bounds it. */
+  loadsInView(at: UintLike, count: number): TypedOf[ElementType<E>][] {
+    return this.#load(at, count, false, { byView: true });
+  }
+
+  #load(at: UintLike, count: number, checked: boolean, bounds: Pick<Load, "byView"> = {}): TypedOf[ElementType<E>][] {
     const c = this.context;
     this.#requireCount(count);
     const type = typeOfElement(this.memory.element);
     const index = uintValue(c, at);
     const make = (): Value[] => {
       const results = Array.from({ length: count }, () => c.builder.value(type));
-      c.builder.add({ kind: "load", memory: this.memory, at: index, raw: false, checked, results, source: c.source() });
+      c.builder.add({ kind: "load", memory: this.memory, at: index, raw: false, checked, ...bounds, results, source: c.source() });
       return results;
     };
     const isConstant = this.memory.kind === "buffer" && !this.memory.isWritable && count === 1;

@@ -89,7 +89,16 @@ class Lowering extends Rewriter {
 
   #words(s: Load, address: Value, types: readonly Scalar[]): Value[] {
     const results = types.map((t) => this.builder.value(t));
-    this.builder.add({ kind: "load", memory: s.memory, at: address, ...this.#known(s, address, types.length), results, source: s.source });
+    const bounds = s.byView === true ? { byView: s.byView } : {};
+    this.builder.add({
+      kind: "load",
+      memory: s.memory,
+      at: address,
+      ...this.#known(s, address, types.length),
+      ...bounds,
+      results,
+      source: s.source,
+    });
     return results;
   }
 

@@ -23,7 +23,7 @@ import {
 import { lower } from "../lower-memory.ts";
 import { bitsOfFloat, isCast, type Scalar } from "../operations.ts";
 import { simplify } from "../simplify.ts";
-import { structured } from "../structured.ts";
+import { structured, type Structured } from "../structured.ts";
 import { allocate } from "./allocate.ts";
 import { makeContainer } from "./container.ts";
 import type { Instruction, Operand, Register } from "./instructions.ts";
@@ -60,8 +60,12 @@ function slotsOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>): 
   return new Map(buffers.filter((m) => texels.has(m)).map((m) => [m, others.has(m) ? next++ : m.slot]));
 }
 
-export function emitShader(source: Shader, { seesTexels, roundsHalf }: ShaderTraits): CompiledShader {
-  const { shader, strides, texels } = structured(simplify(lower(simplify(source), roundsHalf)), seesTexels);
+/** The form of a shader that becomes instructions. */
+export const lowered = (source: Shader, { seesTexels, roundsHalf }: ShaderTraits): Structured =>
+  structured(simplify(lower(simplify(source), roundsHalf)), seesTexels);
+
+export function emitShader(source: Shader, traits: ShaderTraits): CompiledShader {
+  const { shader, strides, texels } = lowered(source, traits);
   const slots = slotsOfTexels(shader, texels);
   if (shader.uniforms.length > MAX_UNIFORMS)
     throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MAX_UNIFORMS}`, "");

@@ -1,6 +1,6 @@
 /** A shader for launches: verified once, its container made when a device first needs it, or found in the cache of earlier processes. */
 import { isDeepStrictEqual } from "node:util";
-import { emitShader, MAX_BUFFERS, type CompiledShader } from "./emit.ts";
+import { emitShader, lowered, MAX_BUFFERS, type CompiledShader } from "./emit.ts";
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../core/errors.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
@@ -10,7 +10,9 @@ import { isVerified, readContainer, writeContainer } from "./container-store.ts"
 import type { Element, Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
 import { weight } from "../simplify.ts";
+import type { Structured } from "../structured.ts";
 import { verifyShader } from "../validate.ts";
+import { verifyBounds } from "../verify-bounds.ts";
 
 /** What a launch is about: shapes by the buffers' names, numbers by the parameters' names. */
 export interface LaunchFacts {
@@ -22,6 +24,8 @@ export interface LaunchFacts {
 const MAX_GROUPS = 65535;
 /** Threads of a group, on every device. */
 const MAX_THREADS = 1024;
+
+const traitsOf = (form: number): ShaderTraits => ({ seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 });
 
 let ids = 0;
 
@@ -64,6 +68,9 @@ export class ShaderProgram {
   /** By their traits. */
   readonly #compiled: (CompiledShader | undefined)[] = [];
   readonly #writesHalves: boolean;
+  /** Launches whose accesses were proven to be inside, and the forms that they were proven of. */
+  readonly #verified = new Set<string>();
+  readonly #lowered: (Structured | undefined)[] = [];
 
   /** Throws a ShaderError for what breaks the language's rules, of a later shader when it is made. maxBuffers: of the devices that it is for. */
   constructor(of: Shader | LaterShader, maxBuffers = MAX_BUFFERS) {
@@ -134,7 +141,7 @@ export class ShaderProgram {
   }
 
   #compile(form: number): CompiledShader {
-    const emit = (): CompiledShader => emitShader(this.source, { seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 });
+    const emit = (): CompiledShader => emitShader(this.source, traitsOf(form));
     if (this.#code === null) return emit();
     const stored = this.#stored(form);
     if (stored === null) {
@@ -144,6 +151,17 @@ export class ShaderProgram {
     }
     if (isVerified() && !isDeepStrictEqual(emit(), stored)) throw new ShaderError(this.#name, "the cache has other code for it", "");
     return stored;
+  }
+
+  /** @internal Throws a ShaderError where an access is not proven to be inside of its memory. */
+  verifyLaunch(form: number, groups: readonly [number, number, number], facts: LaunchFacts): void {
+    const { uniforms } = this.compiledForm(form);
+    const uniform = (u: Uniform): number => this.uniform(u, facts, groups[0]);
+    const key = JSON.stringify([form, groups, facts.shapes, uniforms.map(uniform)]);
+    if (this.#verified.has(key)) return;
+    const { shader, strides } = (this.#lowered[form] ??= lowered(this.source, traitsOf(form)));
+    verifyBounds(shader, strides, { threads: shader.threads, groups: [groups[0], groups[1]], uniform });
+    this.#verified.add(key);
   }
 
   /** The grid of a launch of so many groups: as few groups too many as possible. */
@@ -231,6 +249,7 @@ class Call implements ShaderCall {
 
   get constants(): Uint32Array {
     if (this.#constants !== null) return this.#constants;
+    if (isVerified()) this.#program.verifyLaunch(this.#form, this.groups, this.#facts);
     const { uniforms } = this.#program.compiledForm(this.#form);
     return (this.#constants = Uint32Array.from(uniforms, (u) => {
       const n = this.#program.uniform(u, this.#facts, this.groups[0]);

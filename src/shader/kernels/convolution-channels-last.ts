@@ -8,6 +8,7 @@ import {
   advance,
   allOf,
   gatheredSizes,
+  loadAdvanced,
   loadWhere,
   multipliedIntoPlanes,
   partOf,
@@ -177,7 +178,7 @@ export function sourceLast(s: S, form: ConvolutionForm, tile: ConvolutionTile, p
         const seen: Bool | null = form.isInside ? null : fromRow.lt(p.height).and(fromColumn.lt(p.width));
         const isThere = fits.depth ? null : at.add(k).lt(part.pixels);
         const index = image.value.mul(plane).add(fromRow.mul(p.width)).add(fromColumn).mul(perPixel).add(fromChannel);
-        const values = loadWhere(source, allOf(isThere, isColumn, seen), index, wide);
+        const values = loadAdvanced(source, allOf(isThere, isColumn, seen), index, wide);
         advance(s, image, y, x);
         return values;
       }),

@@ -14,6 +14,7 @@ import {
   allOf,
   gatheredSizes,
   CONVOLUTION_PARAMS,
+  loadAdvanced,
   loadWhere,
   multipliedIntoPlanes,
   multiplied,
@@ -222,7 +223,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
       const base = image.value.mul(p.groups).add(group).mul(p.filters).mul(outPlane).add(y.value.mul(p.outWidth)).add(x.value); // prettier-ignore
       const values = rowsOf.map((m) => {
         const rowInside = fits.rows ? null : row.add(m).lt(rows);
-        return loadWhere(dy, allOf(inside, rowInside), base.add(row.add(m).mul(outPlane)))[0]!;
+        return loadAdvanced(dy, allOf(inside, rowInside), base.add(row.add(m).mul(outPlane)))[0]!;
       });
       // x in NHWC has pixels of its own.
       if (layouts.x === "NHWC") advance(s, image, y, x);
@@ -237,7 +238,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
       const base = image.value.mul(p.groups).add(group).mul(p.channels).mul(plane).add(top.mul(p.width)).add(left); // prettier-ignore
       const values = columnsOf.map((c) => {
         const seen = form.isInside ? null : top.add(c.top).lt(p.height).and(left.add(c.left).lt(p.width));
-        return loadWhere(source, allOf(pixelInside, c.inside, seen), base.add(c.at))[0]!;
+        return loadAdvanced(source, allOf(pixelInside, c.inside, seen), base.add(c.at))[0]!;
       });
       advance(s, image, y, x);
       return values;

@@ -179,6 +179,10 @@ export function advance(s: S, image: Var<"u32">, y: Var<"u32">, x: Var<"u32">): 
 export const loadWhere = (from: Numbers, inside: Bool | null, at: Uint, count = 1): Float[] =>
   inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
 
+/** As loadWhere, at a pixel that advance() moves: it is inside for a reason that spans all trips, which the bounds' verifier does not see. */
+export const loadAdvanced = (from: Numbers, inside: Bool | null, at: Uint, count = 1): Float[] =>
+  inside === null ? from.loadsInView(at, count) : from.loadsInView(inside.select(at, 0), count).map((v) => inside.select(v, 0));
+
 export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: ConvolutionTile): string {
   const { kind, kernel, stride, dilation, padding, fits } = form;
   const flags = [

@@ -139,8 +139,22 @@ function prologueName(prologue: PackedPrologue | null | undefined): string {
   return ` of ${keyOf([prologue.activation.operator, prologue.activation.attributes])}${prologue.hasFactor ? " factor" : ""}`;
 }
 
-/** The name of a buffer of one of the weights. */
-const nameOf = (name: string, weight: number): string => (weight === 0 ? name : `${name}${weight}`);
+/** The inputs of one product. @package */
+export const packedInputs = (form: PackedProductForm): readonly string[] => {
+  const ofPrologue = prologueBuffer(form.prologue);
+  return [
+    "x",
+    ...(ofPrologue === null ? [] : [ofPrologue]),
+    "codes",
+    "scales",
+    ...(form.hasMinima ? ["minima"] : []),
+    ...(form.hasBias ? ["bias"] : []),
+    ...(form.hasAddend === true ? ["addend"] : []),
+  ];
+};
+
+/** The name of a buffer of one of the weights. @package */
+export const nameOf = (name: string, weight: number): string => (weight === 0 ? name : `${name}${weight}`);
 
 /**
  * x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. Several weights, which may differ in N: their groups follow each other,

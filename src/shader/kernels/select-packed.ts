@@ -14,7 +14,9 @@ import {
   fitsPrologue,
   fitsTile,
   holdsRows,
+  nameOf,
   packedBuffers,
+  packedInputs,
   packedProduct,
   rowsOfGroup,
   sharedInputs,
@@ -119,6 +121,17 @@ const MIN_GROUPS = 128;
 /** Weights of a launch: each has code of its own. */
 const MAX_WEIGHTS = 4;
 
+/** Of the buffers of a launch for several products, whose nodes have the inputs of one. */
+function packedShapes(form: PackedProductForm, nodes: readonly GraphNode[]): { readonly [buffer: string]: readonly number[] } {
+  const names = packedInputs(form);
+  return Object.fromEntries(
+    nodes.flatMap(({ inputs, outputs }, w) => [
+      ...names.map((name, i) => [i < sharedInputs(form) ? name : nameOf(name, w), inputs[i]!.sizes] as const),
+      [nameOf("y", w), outputs[0]!.sizes] as const,
+    ]),
+  );
+}
+
 /** How products of the same x share a launch: with weights of one form. tile: the one that `tune` says. */
 function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: PackedProductTile | null): Joins {
   return {
@@ -127,12 +140,11 @@ function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: 
     launch: (nodes) => {
       const max = capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS;
       if (nodes.length > MAX_WEIGHTS || packedBuffers(form, nodes.length) > max) return null;
-      const results = nodes.map(({ outputs }) => outputs[0]!.sizes);
-      const rows = results.reduce((sum, sizes) => sum + sizes[1]!, 0);
+      const rows = nodes.reduce((sum, { outputs }) => sum + outputs[0]!.sizes[1]!, 0);
       const chosen = tile ?? packedTile(form, rows);
       if (!fitsPrologue(form, chosen)) return null;
       const kernel = packedProduct(form, chosen, nodes.length);
-      const shapes = Object.fromEntries(results.map((sizes, i) => [i === 0 ? "y" : `y${i}`, sizes]));
+      const shapes = packedShapes(form, nodes);
       return callOf(capabilities, kernel, { shapes, params: {} });
     },
   };

@@ -364,9 +364,9 @@ export class RegionCode {
     return { at: inner === 1 ? to : to.add(at.mod(inner)), isWritten: isWritten.value };
   }
 
-  /** Writes what was computed at lanes from `at` on. */
-  write(index: number, dtype: DType, at: Uint, { values, targets }: Result): void {
-    if (targets === null) return void this.store(index, dtype, at, values);
+  /** Writes what was computed at lanes from `at` on. last: as store() has it. */
+  write(index: number, dtype: DType, at: Uint, { values, targets }: Result, last: Uint | null = null): void {
+    if (targets === null) return void this.store(index, dtype, at, values, last);
     const [first] = targets;
     if (targets.length === 1) return void this.#s.if(first!.isWritten, () => this.store(index, dtype, first!.at, values));
     targets.forEach(({ at: to, isWritten }, k) =>
@@ -380,14 +380,20 @@ export class RegionCode {
     else this.#s.if(targets[0]!.isWritten, () => this.storeOne(index, targets[0]!.at, values[0]!));
   }
 
-  /** Writes elements of an output from `at` on, a multiple of their number. */
-  store(index: number, dtype: DType, at: Uint, values: readonly Code[]): void {
+  /** Writes elements of an output from `at` on, a multiple of their number; where `last` is given, none behind the word of that one. */
+  store(index: number, dtype: DType, at: Uint, values: readonly Code[], last: Uint | null = null): void {
     const width = this.#width;
     const all = Array.from({ length: width }, (_, k) => values[values.length === 1 ? 0 : k]!);
     const to = this.#buffer(this.#region.outputNames[index]!);
     if (isByte(dtype)) {
       for (let i = 0; i < width; i += 4)
         (to as unknown as BufferElements<"u32">).storesInside(at.add(i).div(4), [packed(all.slice(i, i + 4))]);
+      return;
+    }
+    if (last !== null) {
+      const word = dtype === "float16" ? 2 : 1;
+      for (let i = 0; i < width; i += word)
+        this.#s.if(at.add(i).le(last), () => to.storesInside(at.add(i), all.slice(i, i + word) as never));
       return;
     }
     const each = Math.min(width, widestOf(dtype));

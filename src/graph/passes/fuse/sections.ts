@@ -68,11 +68,20 @@ export function emitSection(s: AnyScope, region: NamedRegion, section: Section, 
   s.if(at.add(width).le(size), whole, () => s.if(at.lt(size), () => tail(s, region, section, facts, at, last))); // prettier-ignore
 }
 
-/** Computes all outputs before it writes the first: one may be written over what another one is made of. */
-function write(s: AnyScope, region: NamedRegion, { outputs }: Section, facts: Facts, width: number, at: Uint, lanes: Lanes): void {
+/** Computes all outputs before it writes the first: one may be written over what another one is made of. last: as RegionCode.store has it. */
+function write(
+  s: AnyScope,
+  region: NamedRegion,
+  { outputs }: Section,
+  facts: Facts,
+  width: number,
+  at: Uint,
+  lanes: Lanes,
+  last: Uint | null = null,
+): void {
   const code = new RegionCode(s, region, facts, width);
   const made = outputs.map((i) => code.result(facts.makers.get(region.outputs[i]!.value)!, lanes));
-  outputs.forEach((i, k) => code.write(i, region.outputs[i]!.dtype, at, made[k]!));
+  outputs.forEach((i, k) => code.write(i, region.outputs[i]!.dtype, at, made[k]!, last));
 }
 
 /** The last thread, word by word. Elements outside of the tensor, in its last word, repeat the last one. */
@@ -82,7 +91,7 @@ function tail(s: AnyScope, region: NamedRegion, section: Section, facts: Facts, 
     const start = at.add(k);
     s.if(start.le(last), () => {
       const lanes: Lanes = { kind: "each", at: Array.from({ length: each }, (_, lane) => start.add(lane).min(last)) };
-      write(s, region, section, facts, each, start, lanes);
+      write(s, region, section, facts, each, start, lanes, last);
     });
   }
 }

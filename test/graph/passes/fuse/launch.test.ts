@@ -1,6 +1,8 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { build } from "../../build.ts";
 import { fused } from "./programs.ts";
+
+afterEach(() => vi.unstubAllEnvs());
 
 const chain = (rows: number, columns: number, scale: number) => {
   const built = build();
@@ -50,4 +52,17 @@ it("refuses what reads past its buffer", () => {
   const x = g.reinterpret(input(4), { sizes: [5], strides: [1] });
   graph.outputs = [g.elementWiseExp(g.elementWiseExp(x))];
   expect(() => fused(built)).toThrow(/reads element 4 of 4/);
+});
+
+it.each([1, 2, 3, 5, 100, 2 ** 15 + 1])("writes nothing past %i floats or halves next to as many bytes", (n) => {
+  vi.stubEnv("DXTENSOR_VERIFY", "1");
+  for (const dtype of ["float32", "float16"] as const) {
+    const built = build();
+    const { g, graph, input } = built;
+    const y = g.elementWiseExp(g.cast(input(n), { output: { dtype } }));
+    graph.outputs = [y, g.cast(y, { output: { dtype: "uint8" } })];
+    const shaders = fused(built).nodes.map((node) => node.shader!);
+    expect(shaders).toHaveLength(1);
+    expect(() => shaders[0]!.constants).not.toThrow();
+  }
 });
