@@ -94,6 +94,8 @@ export interface Reading {
     | { readonly terms: (node: Attributes) => Terms }
     | { readonly gathered: (node: Attributes) => Gathered }
     | { readonly scattered: (node: Attributes) => Scattered }
+    /** The same where each element of the result looks for its index. */
+    | { readonly replaced: (node: Attributes) => Scattered }
     | { readonly summed: (node: Attributes) => Summed }
     /** Words of a generator. */
     | { readonly draws: true };

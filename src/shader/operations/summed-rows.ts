@@ -53,10 +53,9 @@ export function eachOfRow(
   const isOwn = (i: Uint): Bool => indexAt(i).eq(row);
   const among = (first: Uint): Bool =>
     Array.from({ length: TOGETHER - 1 }, (_, i) => isOwn(first.add(i + 1).min(last))).reduce((a, b) => a.or(b), isOwn(first));
-  const some = (first: Uint): void =>
-    s.if(among(first), () =>
-      s.for(first, last.add(1).min(first.add(TOGETHER)), (i) => block(() => s.if(isOwn(i), () => block(() => fn(i)))), { unroll: false }),
-    );
+  const one = (i: Uint): void => block(() => s.if(isOwn(i), () => block(() => fn(i))));
+  if (typeof k === "number" && k <= TOGETHER) return void s.for(0, k, one, { unroll: k === 1 });
+  const some = (first: Uint): void => s.if(among(first), () => s.for(first, last.add(1).min(first.add(TOGETHER)), one, { unroll: false }));
   s.for(0, last.add(1), (first) => block(() => some(first)), { step: TOGETHER, unroll: false });
 }
 

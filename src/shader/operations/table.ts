@@ -11,7 +11,8 @@ import { SCATTERS } from "./scatters.ts";
 import { SUMMED_ROWS } from "./summed-rows.ts";
 import { WINDOWS } from "./windows.ts";
 
-const TABLE: { readonly [operator: string]: Reading | undefined } = {
+/** Of several readings the first that accepts a node. */
+const TABLE: { readonly [operator: string]: Reading | readonly Reading[] | undefined } = {
   ...ELEMENTWISE,
   ...ACTIVATIONS,
   ...INDEXED,
@@ -35,11 +36,14 @@ export function readingOf(node: GraphNode): Reading | null {
 
 function readingIn(node: GraphNode): Reading | null {
   if (!isOperator(node.operator)) return null;
-  const reading = TABLE[node.operator];
-  if (reading === undefined) return null;
+  const { [node.operator]: found } = TABLE;
+  if (found === undefined) return null;
+  return ("code" in found ? [found] : found).find((reading) => isAccepted(node, reading)) ?? null;
+}
+
+function isAccepted(node: GraphNode, reading: Reading): boolean {
   const has = (x: { readonly dtype: Parameters<Reading["dtypes"]["has"]>[0] } | null): boolean => x === null || reading.dtypes.has(x.dtype);
-  if (!node.inputs.every(has) || !node.outputs.every(has)) return null;
-  return reading.accepts === undefined || reading.accepts(node) ? reading : null;
+  return node.inputs.every(has) && node.outputs.every(has) && (reading.accepts === undefined || reading.accepts(node));
 }
 
 /** What a node writes by index; null: it writes all of its output. */
@@ -52,6 +56,12 @@ export function scatteredBy(node: GraphNode): Scattered | null {
 export function summedBy(node: GraphNode): Summed | null {
   const code = readingOf(node)?.code;
   return code !== undefined && "summed" in code ? code.summed(node) : null;
+}
+
+/** What a node puts into a copy by index, each element of which looks for it; null: it does something else. */
+export function replacedBy(node: GraphNode): Scattered | null {
+  const code = readingOf(node)?.code;
+  return code !== undefined && "replaced" in code ? code.replaced(node) : null;
 }
 
 /** Whether elements of a node are read at addresses that depend on data. */

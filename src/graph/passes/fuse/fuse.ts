@@ -9,6 +9,7 @@ import { printShader } from "../../../shader/print-shader.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import { isOnlyCode } from "../../../shader/operations/draws.ts";
 import { withIndexWords, withoutIndexWords } from "../../../shader/operations/gathers.ts";
+import { WRITES_OVER } from "../../../shader/operations/scatters.ts";
 import { simplify } from "../../../shader/simplify.ts";
 import { packedExpr, withNodes, type Expr, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
@@ -87,13 +88,35 @@ function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Val
   return known;
 }
 
-/** The operator that a shader stands for; null: it is none that regions have. */
-function asOperatorNode({ id, origin, mark = null, after, asOperator, inputs, outputs }: GraphNode): GraphNode | null {
-  if (asOperator === undefined || after !== undefined) return null;
-  const { operator, attributes, output } = asOperator;
-  const own = asOperator.inputs(inputs as readonly Expr[]);
-  const result = packedExpr(outputs[0]!.value, output.dtype, output.sizes);
-  const node: GraphNode = { id, operator, attributes, inputs: own, outputs: [result], origin, mark };
+/** Values that writes by index make of a mutable buffer, for the buffer. */
+function writesOver({ nodes, state }: Graph): Set<Value> {
+  const makers = new Map(nodes.flatMap((node) => (isWriteByIndex(node) ? [[node.outputs[0]!.value, node] as const] : [])));
+  const over = new Set<Value>();
+  for (const { buffer, value } of state) {
+    const chain: Value[] = [];
+    let at = value.value;
+    for (let maker = makers.get(at); maker !== undefined && at !== buffer; maker = makers.get(at)) {
+      chain.push(at);
+      at = maker.inputs[0]!.value;
+    }
+    if (at === buffer) for (const written of chain) over.add(written);
+  }
+  return over;
+}
+
+const isWriteByIndex = ({ operator, asOperator }: GraphNode): boolean => (asOperator?.operator ?? operator) === "SCATTER";
+
+/** The operator that a shader stands for, or a write over a mutable buffer; null: it is none that regions have. */
+function asOperatorNode(of: GraphNode, over: ReadonlySet<Value>): GraphNode | null {
+  const { id, origin, mark = null, after, asOperator, inputs, outputs } = of;
+  const isOver = outputs[0] != null && over.has(outputs[0].value);
+  if ((asOperator === undefined && !isOver) || after !== undefined) return null;
+  const { operator, attributes } = asOperator ?? of;
+  const own = asOperator?.inputs(inputs as readonly Expr[]) ?? inputs;
+  const { dtype, sizes } = asOperator?.output ?? outputs[0]!;
+  const result = packedExpr(outputs[0]!.value, dtype, sizes);
+  const seen = isOver ? { ...attributes, [WRITES_OVER]: true } : attributes;
+  const node: GraphNode = { id, operator, attributes: seen, inputs: own, outputs: [result], origin, mark };
   return isFusable(node) ? node : null;
 }
 
@@ -103,9 +126,10 @@ function asOperatorNode({ id, origin, mark = null, after, asOperator, inputs, ou
  */
 function asRegionsRead(graph: Graph): { readonly graph: Graph; readonly stands: (node: GraphNode) => GraphNode } {
   const shaders = new Map<Value, GraphNode>();
+  const over = writesOver(graph);
   const all = graph.nodes.map(withIndexWords);
   const nodes = all.map((node): GraphNode => {
-    const operator = asOperatorNode(node);
+    const operator = asOperatorNode(node, over);
     if (operator !== null) {
       shaders.set(node.outputs[0]!.value, node);
       return operator;

@@ -2,7 +2,7 @@
 import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
-import { Int, type Bool, type Float, type Uint } from "../../../shader/numbers.ts";
+import { Bool, Int, type Float, type Uint } from "../../../shader/numbers.ts";
 import {
   asUint,
   choose,
@@ -135,6 +135,7 @@ export class RegionCode {
     const { code } = readingOf(node)!;
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
+    if ("replaced" in code) return this.#replaced(code.replaced(node), lanes, count);
     if ("summed" in code) return this.#summed(code.summed(node), lanes, count);
     if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
     if ("scattered" in code) throw new Error(`fuse: ${node.origin} reads a tensor that its region writes`);
@@ -194,6 +195,31 @@ export class RegionCode {
       };
       eachOfRow(s, { k, indexAt, row }, add, (fn) => this.inBlock(fn));
       return sums.map((sum) => sum.value);
+    }).flat();
+  }
+
+  /** Elements of a tensor, or the last update of theirs: adjacent ones that share an index together. */
+  #replaced({ x, indices, updates, isSigned, n, k, inner }: Scattered, lanes: Lanes, width: number): readonly Code[] {
+    const s = this.#s;
+    const before = this.read(x, lanes);
+    const isTogether =
+      lanes.kind === "run" && lanes.step === 1 && lanes.alignment % width === 0 && inner % width === 0 && isRepeated(indices, inner);
+    const each = isTogether ? width : 1;
+    return Array.from({ length: width / each }, (_, lane) => {
+      const at = laneOf(lanes, lane * each);
+      const [row, column] = inner === 1 ? [at, s.u32(0)] : [at.div(inner), at.mod(inner)];
+      const [outer, own] = [row.div(n), row.mod(n)];
+      const first = outer.mul(k);
+      const baseOf = (j: Uint): Uint => first.add(j).mul(inner).add(column);
+      const found = Array.from({ length: each }, (__, i) => s.variable(numberOf(before[before.length === 1 ? 0 : lane * each + i]!)));
+      const indexAt = (j: Uint): Uint =>
+        indexOf(this.read(indices, { kind: "run", base: baseOf(j), step: 0, alignment: 1 })[0]!, n, isSigned);
+      const put = (j: Uint): void => {
+        const values = this.read(updates, { kind: "run", base: baseOf(j), step: each === 1 ? 0 : 1, alignment: each });
+        found.forEach((variable, i) => (variable.value = numberOf(values[values.length === 1 ? 0 : i]!)));
+      };
+      eachOfRow(s, { k, indexAt, row: own }, put, (fn) => this.inBlock(fn));
+      return found.map((variable) => variable.value);
     }).flat();
   }
 
@@ -340,8 +366,7 @@ export class RegionCode {
   /** at: the index of the update. */
   #target({ indices, isSigned, n, k, inner }: Scattered, at: Uint, found: Code): Target {
     const s = this.#s;
-    const indexOf = (x: Code): Uint => (x instanceof Int ? (isSigned ? x.lt(0).select(x.add(n), x) : x).bits() : (x as Uint));
-    const index = indexOf(found);
+    const index = indexOf(found, n, isSigned);
     const row = inner === 1 ? at : at.div(inner);
     const outer = row.div(k);
     const isWritten = s.variable(index.lt(n));
@@ -355,7 +380,7 @@ export class RegionCode {
             .mul(inner)
             .add(inner === 1 ? 0 : at.mod(inner));
           const other = this.read(indices, { kind: "run", base, step: 0, alignment: 1 })[0]!;
-          s.if(indexOf(other).eq(index), () => {
+          s.if(indexOf(other, n, isSigned).eq(index), () => {
             isWritten.value = index.lt(0);
           });
         }),
@@ -413,6 +438,19 @@ const [MAX_UNROLLED, MAX_STEP] = [16, 8];
 function stepOf(count: number): number {
   for (let step = Math.min(count, MAX_STEP); ; step--) if (count % step === 0) return step;
 }
+
+/** As an unsigned number. isSigned: one below 0 counts from the end of n. */
+const indexOf = (x: Code, n: number, isSigned: boolean): Uint =>
+  x instanceof Int ? (isSigned ? x.lt(0).select(x.add(n), x) : x).bits() : (x as Uint);
+
+/** A truth value as a number, as variables have them. */
+const numberOf = (x: Code): Float => (x instanceof Bool ? x.toUint() : x) as Float;
+
+/** Whether so many adjacent elements are one. */
+const isRepeated = (x: Expr, count: number): boolean => {
+  const last = accessOf(x).axes.at(-1);
+  return last === undefined || (last.stride === 0 && last.size % count === 0);
+};
 
 const asUnsigned = (x: Code): Uint => (x instanceof Int ? x.bits() : (x as Uint));
 

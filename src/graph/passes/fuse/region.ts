@@ -3,7 +3,7 @@ import { DTYPES, type DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { Element } from "../../../shader/ir.ts";
 import { ELEMENT_OF, isByte } from "../../../shader/operations/code.ts";
-import { gathers, readingOf, scatteredBy, summedBy } from "../../../shader/operations/table.ts";
+import { gathers, readingOf, replacedBy, scatteredBy, summedBy } from "../../../shader/operations/table.ts";
 import { isWhole, type Expr, type GraphNode, type Value } from "../../graph.ts";
 import { accessOf, isIdentity, isOne, lastOf, type Access } from "./access.ts";
 
@@ -140,7 +140,11 @@ export function depthsOf(nodes: readonly GraphNode[], facts: Facts, isShared: (a
       const maker = x === null ? null : insideMaker(x, inside, facts);
       if (maker === null) continue;
       const access: Access = accessOf(x!);
-      const isOther = (i === 0 && gathers(node)) || summedBy(node) !== null || !(isIdentity(access) || isOne(access) || isShared(access));
+      const isOther =
+        (i === 0 && gathers(node)) ||
+        summedBy(node) !== null ||
+        (i > 0 && replacedBy(node) !== null) ||
+        !(isIdentity(access) || isOne(access) || isShared(access));
       depth = Math.max(depth, depths.get(maker)! + (isOther ? 1 : 0));
     }
     depths.set(node, depth);

@@ -106,6 +106,10 @@ function readsOf(node: GraphNode, domain: Domain): (readonly [Expr, Domain])[] {
     const { values, indices } = code.summed(node);
     return [values, indices].map((x) => [x, "any"] as const);
   }
+  if ("replaced" in code) {
+    const { x, indices, updates } = code.replaced(node);
+    return [[x, domain], [indices, "any"], [updates, "any"]]; // prettier-ignore
+  }
   if ("scattered" in code) {
     const { updates, indices, k } = code.scattered(node);
     // Of several indices each is compared with the later ones.

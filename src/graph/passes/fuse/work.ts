@@ -5,7 +5,7 @@
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
-import { readingOf, summedBy } from "../../../shader/operations/table.ts";
+import { readingOf, replacedBy, summedBy } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity } from "./access.ts";
 import { MAX_COMPUTED } from "./partial-writes.ts";
@@ -37,15 +37,15 @@ export function isSmallProduct(node: GraphNode, isByTiles = false): boolean {
   return terms === null || (terms <= MAX_TERMS && terms * sizeOf(node.outputs[0]!.sizes) <= (isByTiles ? MAX_BY_TILES : MAX_PRODUCT));
 }
 
-/** Why nodes that sum rows by index are no region; null: they are. Each of their elements compares all indices. */
-function sumsAgain(nodes: readonly GraphNode[], inside: ReadonlySet<GraphNode>, facts: Facts, plan: RowThreads | null): string | null {
+/** Why nodes that sum or write by index are no region; null: they are. Each of their elements compares all indices. */
+function comparesAgain(nodes: readonly GraphNode[], inside: ReadonlySet<GraphNode>, facts: Facts, plan: RowThreads | null): string | null {
   for (const node of nodes) {
-    const summed = summedBy(node);
-    if (summed === null) continue;
-    if (plan !== null) return "sums by index";
-    if (summed.k > MAX_COMPUTED && insideMaker(summed.indices, inside, facts) !== null) return "indices that are computed again and again";
+    const found = summedBy(node) ?? replacedBy(node);
+    if (found === null) continue;
+    if (plan !== null) return "sums and writes by index";
+    if (found.k > MAX_COMPUTED && insideMaker(found.indices, inside, facts) !== null) return "indices that are computed again and again";
     const isElsewhere = (x: Expr | null): boolean => x !== null && x.value === node.outputs[0]!.value && !isIdentity(accessOf(x));
-    if (nodes.some((reader) => reader.inputs.some(isElsewhere))) return "sums that are computed again and again";
+    if (nodes.some((reader) => reader.inputs.some(isElsewhere))) return "elements computed again and again";
   }
   return null;
 }
@@ -54,7 +54,7 @@ function sumsAgain(nodes: readonly GraphNode[], inside: ReadonlySet<GraphNode>, 
 export function excessOf(nodes: readonly GraphNode[], facts: Facts, plan: RowThreads | null): string | null {
   if (!nodes.some(readsMany)) return null;
   const inside = new Set(nodes);
-  const again = sumsAgain(nodes, inside, facts, plan);
+  const again = comparesAgain(nodes, inside, facts, plan);
   if (again !== null) return again;
   // What does not stay in registers is computed in each pass over the rows.
   const ofThread = plan === null ? 4 : plan.together < plan.each ? Infinity : plan.each * plan.width;
