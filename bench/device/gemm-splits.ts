@@ -66,7 +66,8 @@ async function kernelsOf({ m, n, k, transA, transB }: Product): Promise<Form[]> 
       const partial = dx.shader(
         {
           name: `parts ${name} ${fit} ${split.parts}`,
-          inputs: { a: "float32", b: "float32" },
+          // What came before is not read: equal launches would be one, and the chain has to wait.
+          inputs: { a: "float32", b: "float32", before: "float32" },
           outputs: { c: { dtype: "float32", shape: () => [...sizes] } },
           params,
           threads: threadsOfTile(tile),
@@ -89,7 +90,7 @@ async function kernelsOf({ m, n, k, transA, transB }: Product): Promise<Form[]> 
       const own = { ...numbers, ...split };
       found.push({
         form: `${name} split in ${split.parts}`,
-        multiply: (x, y, before) => sum({ partial: partial({ a: x, b: y }, own).c, bias: before }, own).c,
+        multiply: (x, y, before) => sum({ partial: partial({ a: x, b: y, before }, own).c, bias: before }, own).c,
       });
     }
   }
