@@ -98,6 +98,8 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...ranges("adam", ["float32"], everywhere, isLarge),
   ...ranges("matmul", ["float32"], everywhere, 16),
   ...ranges("batchedMatmul", ["float32"], everywhere, 16),
+  // K of few tiles: 9 to 30 microseconds where one group of threads for a tile takes 10 to 352: docs/gpu/h200.md.
+  ...ranges("splitGemm", ["float32"], everywhere, 1024),
   ...ranges("fft", ["float32"], everywhere, 2 ** 15),
   ...ranges("linear", ["float32"], everywhere, 16),
   ...ranges("packedLinear", both, everywhere, 1, 64),
@@ -116,9 +118,9 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...(["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 3 * 2 ** 21),
   ),
-  ...ranges("attention", ["float32"], ["alone"], 256),
-  ...ranges("attentionGradient", ["float32"], ["alone"], 256),
+  ...ranges("attention", ["float32"], everywhere, 256),
+  ...ranges("attentionGradient", ["float32"], everywhere, 256),
   ...ranges("fewQueryAttention", ["float32"], everywhere, 64),
-  ...ranges("causalAttention", ["float32"], everywhere, 1024),
-  ...ranges("causalAttentionGradient", ["float32"], everywhere, 1024),
+  ...ranges("causalAttention", ["float32"], everywhere, 256),
+  ...ranges("causalAttentionGradient", ["float32"], everywhere, 256),
 ];

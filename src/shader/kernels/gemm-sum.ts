@@ -20,7 +20,7 @@ export interface Split {
 export const SPLIT_TILES = ["smallInTwo", "medium"] as const satisfies readonly (keyof typeof TILES)[];
 
 /** Groups that give a device enough work, steps of a part at least, and parts at most: each is written and read. */
-const [WANTED_GROUPS, MIN_STEPS, MAX_PARTS] = [128, 4, 64];
+const [WANTED_GROUPS, MIN_STEPS, MAX_PARTS] = [256, 4, 64];
 
 /** How K is split among groups of a tile, of `count` products; null: it is not. */
 export function splitOf(tile: Tile, [m, n, k]: readonly [number, number, number], count = 1, wanted = WANTED_GROUPS): Split | null {

@@ -25,8 +25,8 @@ const SPLITS = SPLIT_TILES.map((name) => [`${name} split`, TILES[name]] as const
 /** Groups of a small tile that leave most of a GPU idle, and the length of rows from which on their own kernel is faster than a tile. */
 const [FEW_GROUPS, MIN_ROW] = [32, 192];
 
-/** K from which on it is split among groups of few tiles: of operands that the kernel of rows reads, and of others. */
-const [MIN_SPLIT_ROW, MIN_SPLIT] = [1024, 512];
+/** K from which on it is split among groups, and the groups of a small tile up to which it is. */
+const [MIN_SPLIT, MAX_SPLIT_GROUPS] = [1024, 64];
 
 /** A tile or the kernel of rows; split: K is shared by groups. */
 type Choice = { readonly tile: Tile; readonly split: Split | null } | typeof DOT;
@@ -49,7 +49,7 @@ function choiceFor(g: GraphBuilder, sizes: readonly [number, number, number], co
   if (groups(TILES.large) >= 192) return whole("large");
   if (groups(TILES.wide) >= 256) return whole("wide");
   if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return whole("medium");
-  const shared = groups(TILES.smallInTwo) > FEW_GROUPS || k < (hasRows ? MIN_SPLIT_ROW : MIN_SPLIT) ? undefined : splits[0]?.[1];
+  const shared = groups(TILES.smallInTwo) > MAX_SPLIT_GROUPS || k < MIN_SPLIT ? undefined : splits[0]?.[1];
   if (shared !== undefined && choosesShader(g.capabilities, g.isAlone, "splitGemm", { dtype: "float32", extent: k, isPacked: true })) return shared; // prettier-ignore
   if (groups(TILES.smallInTwo) > FEW_GROUPS) return whole("smallInTwo");
   return hasRows && k >= MIN_ROW ? DOT : whole("tinyInEight");
