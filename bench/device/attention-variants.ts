@@ -6,14 +6,16 @@ import { writeFileSync } from "node:fs";
 import * as dx from "dxtensor";
 import type { AttentionForm as Form } from "../../dist/shader/kernels/attention.js";
 import type { AttentionTile as Tile } from "../../dist/shader/kernels/attention-tiles.js";
-import { difference, seconds } from "./kernels.ts";
+import { difference } from "./kernels.ts";
 import { deviceOf, numberOf, optionsOf } from "./options.ts";
+import { SteadyClock } from "./steady-clock.ts";
 
 const help = `node build/bench/device/attention-variants.js [OPTIONS]
 
   --device NAME   device to measure (default: the default device)
   --filter TEXT   only the cases whose name contains TEXT
   --tiles TEXT    only the tiles whose name contains TEXT
+  --kind TEXT     only the kernels whose name contains TEXT: attention, queryGradient, keyGradient
   --seconds S     time of each round, of which there are five (default: 0.02)
   --small         small sizes only
   --json FILE     write the results as JSON
@@ -90,12 +92,14 @@ const numbers = (t: dx.Tensor): Float32Array => {
 async function main(): Promise<void> {
   const values = optionsOf(help, {
     tiles: { type: "string", default: "" },
+    kind: { type: "string", default: "" },
     seconds: { type: "string", default: "0.02" },
     small: { type: "boolean", default: false },
   });
   const device = deviceOf(values);
   const { attentionKernels } = await load<Kernels>("attention");
   const { ATTENTION_TILES: tiles } = await load<{ readonly ATTENTION_TILES: Readonly<Record<string, Tile>> }>("attention-tiles");
+  const clock = new SteadyClock(device, values.small);
   const rows: Row[] = [];
   for (const { name, batch, heads, length, form } of values.small ? SMALL : LARGE) {
     if (!name.includes(values.filter)) continue;
@@ -116,7 +120,7 @@ async function main(): Promise<void> {
     const params = { queries: length, keys: length, heads, sharing: 1, scale: form.width ** -0.5, maskBatch: 0, maskHead: 0, maskQuery: 0, maskKey: 0, threshold: p * 2 ** 24, factor: 1 / (1 - p) }; // prettier-ignore
     let statistics: dx.Tensor | null = null;
     for (const [tileName, tile] of Object.entries(tiles).filter(([t]) => t.includes(values.tiles)))
-      for (const kind of KINDS)
+      for (const kind of KINDS.filter((k) => k === "attention" || k.includes(values.kind)))
         try {
           const made = attentionKernels[kind](form);
           const shapes: Readonly<Record<string, readonly number[]>> = { y: q.shape, logs: [n, length], next: [6], dq: q.shape, dk: q.shape, dv: q.shape }; // prettier-ignore
@@ -147,7 +151,7 @@ async function main(): Promise<void> {
           });
           for (const t of Object.values(found)) t.dispose();
           const once = (): undefined => void Object.values(run()).forEach((t) => t.dispose());
-          const ms = 1000 * (await seconds(device, once, numberOf("seconds", values.seconds)));
+          const ms = 1000 * (await clock.measure(once, numberOf("seconds", values.seconds))).seconds;
           const products = { attention: 2, queryGradient: 3, keyGradient: 4 }[kind] * (form.isCausal ? 0.5 : 1);
           const teraflops = (products * 2 * n * length * length * form.width) / ms / 1e9;
           rows.push({ case: name, kernel: kind, tile: tileName, ms, teraflops, difference: away });

@@ -15,18 +15,20 @@ export interface AttentionTile {
 
 /** The tiles that are compared (bench/device/attention-variants.ts); scores of a tile: rows times columns. */
 export const ATTENTION_TILES = {
-  /** 64 x 64, 4 x 4 a thread. */
-  small: { across: 16, down: 16, rowParts: 1, columnParts: 1 },
+  /** 64 x 64, 4 x 8 a thread. */
+  flat: { across: 8, down: 16, rowParts: 1, columnParts: 2 },
   /** 64 x 64, 8 x 4 a thread. */
   medium: { across: 16, down: 8, rowParts: 2, columnParts: 1 },
-  /** 64 x 64, 8 x 8 a thread. */
-  large: { across: 8, down: 8, rowParts: 2, columnParts: 2 },
+  /** 64 x 64, 4 x 4 a thread. */
+  small: { across: 16, down: 16, rowParts: 1, columnParts: 1 },
 } as const satisfies { readonly [name: string]: AttentionTile };
 
 /** Elements of a part. */
 export const PART = 4;
 /** Columns of the operands of a product that are in shared memory at a time. */
 const DEEP = 16;
+/** Columns from this one of DEEP on have rows eight apart swapped, so that threads that store four columns of a row have banks of their own. */
+const SWAPPED = 8;
 
 export const rowsOf = ({ down, rowParts }: AttentionTile): number => down * PART * rowParts;
 export const columnsOf = ({ across, columnParts }: AttentionTile): number => across * PART * columnParts;
@@ -49,11 +51,21 @@ export interface Rows {
 
 /** What tiles take of a shader. */
 type S = Pick<Scope<never, never>, "local" | "f32" | "u32" | "variable" | "shared" | "barrier"> & {
-  if(condition: unknown, then: () => void): void;
+  if(condition: unknown, then: () => void, otherwise?: () => void): void;
   for(start: number, end: number, body: (index: Uint) => void, options: { readonly step: number; readonly unroll: boolean }): void;
 };
 
-const valuesOf = (sums: Sums): Float[][] => sums.map((row) => row.map(({ value }) => value));
+/** What variables are now. */
+export const valuesOf = (sums: Sums): Float[][] => sums.map((row) => row.map(({ value }) => value));
+
+/** Operands of a product, of which DEEP of `extent` columns, or rows, are in shared memory at a time. */
+export interface Operands {
+  readonly extent: number;
+  /** A thread's part of DEEP of them from one on. */
+  readonly load: (from: Uint) => Float[][];
+  /** Puts such a part into shared memory. */
+  readonly put: (values: readonly (readonly Float[])[]) => void;
+}
 
 /** A thread's part of the group's tiles. */
 export class Tiles {
@@ -62,30 +74,33 @@ export class Tiles {
   readonly #isUnrolled: boolean;
   /** Operands of a product. */
   readonly #stage: SharedElements<"f32">;
-  /** Scores, by rows: neighbours write to banks of their own. */
+  /** Half of the scores' columns, by rows, or numbers of each row's threads. */
   readonly #scores: SharedElements<"f32">;
-  /** Numbers of a row's threads. */
-  readonly #parts: SharedElements<"f32"> | null;
   readonly #x: Uint;
   readonly #y: Uint;
   /** Rows in shared memory begin at banks of their own. */
   readonly #rowStride: number;
   readonly #columnStride: number;
+  readonly #scoreStride: number;
+  /** The next operands, which are read while the present ones are multiplied. */
+  readonly #next: readonly (readonly Var<"f32">[])[];
 
-  /** combines: whether numbers of a row's threads are put together. isUnrolled: whether the steps of a product are written without a loop. */
-  constructor(s: unknown, tile: AttentionTile, { combines, isUnrolled }: { combines: boolean; isUnrolled: boolean }, widest: number) {
+  /** isUnrolled: whether the steps of a product are written without a loop. widest: columns of the widest result. */
+  constructor(s: unknown, tile: AttentionTile, isUnrolled: boolean, widest: number) {
     this.#s = s as S;
     this.#tile = tile;
     this.#isUnrolled = isUnrolled;
     const [rows, columns] = [rowsOf(tile), columnsOf(tile)];
     this.#rowStride = rows + PART;
     this.#columnStride = columns + PART;
+    this.#scoreStride = columns / 2 + PART;
     const across = partsFor(tile, widest) * tile.across * PART;
     this.#stage = this.#s.shared("f32", DEEP * Math.max(this.#rowStride + this.#columnStride, across));
-    this.#scores = this.#s.shared("f32", rows * this.#columnStride);
-    this.#parts = combines ? this.#s.shared("f32", rows * this.#partStride) : null;
+    this.#scores = this.#s.shared("f32", rows * this.#scoreStride);
     this.#x = this.#s.local.mod(tile.across);
     this.#y = this.#s.local.div(tile.across);
+    const loads = (DEEP * Math.max(rows + columns, across)) / PART / threadsOf(tile);
+    this.#next = Array.from({ length: loads }, () => Array.from({ length: PART }, () => this.#s.variable(this.#s.f32(0))));
   }
 
   /** Rows of 16 threads begin at other banks than their neighbours. */
@@ -126,51 +141,144 @@ export class Tiles {
     return this.#zeros(PART * partsFor(this.#tile, width));
   }
 
-  /** Transposed columns `from` on of rows. */
-  #transpose({ buffer, base, first, count }: Rows, rows: number, width: number, from: Uint, at: number, stride: number): void {
+  /** A thread's part of DEEP columns of rows, which are stored transposed. */
+  #columnsOf(
+    { buffer, base, first, count }: Rows,
+    rows: number,
+    width: number,
+  ): { readonly load: Operands["load"]; readonly at: readonly { readonly row: Uint; readonly depth: Uint }[] } {
     const threads = threadsOf(this.#tile);
-    for (let i = 0; i < (rows * DEEP) / PART / threads; i++) {
+    const at = Array.from({ length: (rows * DEEP) / PART / threads }, (_, i) => {
       const item = this.#s.local.add(i * threads);
-      const [row, depth] = [item.div(DEEP / PART), item.mod(DEEP / PART).mul(PART)];
-      const own = first.add(row);
-      const isThere = width % DEEP === 0 ? own.lt(count) : own.lt(count).and(from.add(depth).lt(width));
-      const values = buffer.loadsInside(isThere.select(base.add(own).mul(width).add(from).add(depth), 0), PART);
-      values.forEach((v, q) => this.#stage.store(depth.add(q).mul(stride).add(row).add(at), isThere.select(v, 0)));
-    }
+      return { row: item.div(DEEP / PART), depth: item.mod(DEEP / PART).mul(PART) };
+    });
+    const last = count.sub(1);
+    return {
+      at,
+      // Rows behind the last one are read from it: what is computed of them is dropped.
+      load: (from) =>
+        at.map(({ row, depth }) => {
+          const start = base.add(first.add(row).min(last)).mul(width).add(depth).add(from);
+          if (width % DEEP === 0) return buffer.loadsInside(start, PART);
+          const isThere = from.add(depth).lt(width);
+          return buffer.loadsInside(isThere.select(start, 0), PART).map((v) => isThere.select(v, 0));
+        }),
+    };
   }
 
-  /** Its part of rows a times the transpose of rows b, each of `width` elements; rows from the counts on are zeros. */
-  product(a: Rows, b: Rows, width: number): Values {
+  #transpose(
+    at: readonly { readonly row: Uint; readonly depth: Uint }[],
+    values: readonly (readonly Float[])[],
+    first: number,
+    stride: number,
+  ): void {
+    at.forEach(({ row, depth }, i) =>
+      values[i]!.forEach((v, q) =>
+        this.#stage.store(
+          depth
+            .add(q)
+            .mul(stride)
+            .add(row.xor(depth.and(SWAPPED)))
+            .add(first),
+          v,
+        ),
+      ),
+    );
+  }
+
+  /** The operands of `product`: rows a and rows b, each of `width` elements. */
+  ofProduct(a: Rows, b: Rows, width: number): Operands {
+    const [own, other] = [this.#columnsOf(a, rowsOf(this.#tile), width), this.#columnsOf(b, columnsOf(this.#tile), width)];
+    return {
+      extent: width,
+      load: (from) => [...own.load(from), ...other.load(from)],
+      put: (values) => {
+        this.#transpose(own.at, values.slice(0, own.at.length), 0, this.#rowStride);
+        this.#transpose(other.at, values.slice(own.at.length), DEEP * this.#rowStride, this.#columnStride);
+      },
+    };
+  }
+
+  /** The operand of `accumulate`: rows of `width` elements. */
+  ofSum({ buffer, base, first, count }: Rows, width: number): Operands {
+    const stride = partsFor(this.#tile, width) * this.#tile.across * PART;
+    const threads = threadsOf(this.#tile);
+    const at = Array.from({ length: (DEEP * stride) / PART / threads }, (_, i) => {
+      const item = this.#s.local.add(i * threads);
+      return { row: item.div(stride / PART), x: item.mod(stride / PART).mul(PART) };
+    });
+    const last = count.sub(1);
+    return {
+      extent: columnsOf(this.#tile),
+      load: (from) =>
+        at.map(({ row, x }) => {
+          const start = base.add(first.add(from).add(row).min(last)).mul(width).add(x);
+          if (width === stride) return buffer.loadsInside(start, PART);
+          const isThere = x.lt(width);
+          return buffer.loadsInside(isThere.select(start, 0), PART).map((v) => isThere.select(v, 0));
+        }),
+      put: (values) => at.forEach(({ row, x }, i) => this.#stage.stores(row.mul(stride).add(x), values[i]!)),
+    };
+  }
+
+  /** Begins to read the first operands. */
+  begin(operands: Operands): void {
+    this.#read(operands, this.#s.u32(0));
+  }
+
+  #read(operands: Operands, from: Uint): void {
+    operands.load(from).forEach((values, i) => values.forEach((v, q) => (this.#next[i]![q]!.value = v)));
+  }
+
+  /**
+   * Runs body for each DEEP columns, or rows, while the next ones, or the first of `then`, are read. before: what else is put into shared memory.
+   */
+  #each(operands: Operands, then: Operands, body: (from: Uint) => void, before?: (from: Uint) => void): void {
     const s = this.#s;
-    const { across, down, rowParts, columnParts } = this.#tile;
-    const sums = this.#zeros(this.columnCount);
-    const behind = DEEP * this.#rowStride;
     s.for(
       0,
-      width,
+      operands.extent,
       (from) => {
+        operands.put(valuesOf(this.#next));
+        before?.(from);
         s.barrier();
-        this.#transpose(a, rowsOf(this.#tile), width, from, 0, this.#rowStride);
-        this.#transpose(b, columnsOf(this.#tile), width, from, behind, this.#columnStride);
+        const after = from.add(DEEP);
+        const begin = (): void => this.begin(then);
+        if (operands.extent > DEEP) s.if(after.lt(operands.extent), () => this.#read(operands, after), begin);
+        else begin();
+        body(from);
         s.barrier();
-        this.#steps((at, q) => {
-          const x = this.#wide(this.#stage, at(this.#rowStride, q).add(this.#y.mul(PART)), rowParts, down * PART);
-          const y = this.#wide(this.#stage, at(this.#columnStride, q).add(this.#x.mul(PART)).add(behind), columnParts, across * PART);
-          multiplyAdd(sums, x, y);
-        });
       },
       { step: DEEP, unroll: false },
     );
-    return valuesOf(sums);
+  }
+
+  /** Its part of rows a times the transpose of rows b, while the first operands of `then` are read. */
+  product(operands: Operands, then: Operands): Var<"f32">[][] {
+    const { across, down, rowParts, columnParts } = this.#tile;
+    const sums = this.#zeros(this.columnCount);
+    this.#each(operands, then, () =>
+      this.#steps((at, q, swapped) => {
+        const x = this.#wide(this.#stage, at(this.#rowStride, q).add(swapped(this.#y)), rowParts, down * PART);
+        const y = this.#wide(this.#stage, at(this.#columnStride, q).add(swapped(this.#x)).add(DEEP * this.#rowStride), columnParts, across * PART); // prettier-ignore
+        multiplyAdd(sums, x, y);
+      }),
+    );
+    return sums;
   }
 
   /**
    * Runs body for each column that is in shared memory: without a loop, or in a loop of PART columns, whose pipelines are made in a fraction of the time. at:
    * where column q begins, with a stride.
    */
-  #steps(body: (at: (stride: number, q: number) => Uint, q: number) => void): void {
+  #steps(body: (at: (stride: number, q: number) => Uint, q: number, swapped: (thread: Uint) => Uint) => void): void {
     const each = (first: Uint | null, count: number): void => {
-      for (let q = 0; q < count; q++) body((stride, i) => (first === null ? this.#s.u32(i * stride) : first.add(i).mul(stride)), q);
+      for (let q = 0; q < count; q++)
+        body(
+          (stride, i) => (first === null ? this.#s.u32(i * stride) : first.add(i).mul(stride)),
+          q,
+          (thread) => thread.mul(PART).xor(first === null ? q & SWAPPED : first.and(SWAPPED)),
+        );
     };
     if (this.#isUnrolled) each(null, DEEP);
     else this.#s.for(0, DEEP, (first) => each(first, PART), { step: PART, unroll: false });
@@ -180,64 +288,54 @@ export class Tiles {
     return Array.from({ length: parts }, (_, i) => from.loads(at.add(i * apart), PART)).flat();
   }
 
-  /** Where four of its scores, neighbours of a row, are in shared memory. */
-  #fourScores(visit: (at: Uint, i: number, j: number) => void): void {
-    for (let i = 0; i < this.rowCount; i++)
-      for (let j = 0; j < this.columnCount; j += PART) visit(this.row(i).mul(this.#columnStride).add(this.column(j)), i, j);
-  }
-
-  /** Writes its scores, which all threads read after a barrier. */
-  keep(values: Values): void {
-    this.#fourScores((at, i, j) => this.#scores.stores(at, values[i]!.slice(j, j + PART))); // prettier-ignore
-  }
-
-  /** Its scores as it has written them. */
-  kept(): Float[][] {
-    const values: Float[][] = Array.from({ length: this.rowCount }, () => []);
-    this.#fourScores((at, i) => values[i]!.push(...this.#scores.loads(at, PART))); // prettier-ignore
-    return values;
+  /** Writes its scores of one half of the columns, which all threads read after a barrier. */
+  #keep(values: Values, half: 0 | 1): void {
+    const { across, columnParts } = this.#tile;
+    const each = (first: number, end: number): void => {
+      for (let i = 0; i < this.rowCount; i++)
+        for (let j = first; j < end; j += PART) {
+          const at = this.row(i).mul(this.#scoreStride).add(this.column(j));
+          this.#scores.stores(at.sub((half * columnsOf(this.#tile)) / 2), values[i]!.slice(j, j + PART));
+        }
+    };
+    const own = this.columnCount / 2;
+    if (columnParts > 1) each(half * own, (half + 1) * own);
+    else this.#s.if(this.#x.div(across / 2).eq(half), () => each(0, this.columnCount));
   }
 
   /** The same for all threads of a row: their numbers put together, one of each row. */
   combine(values: readonly Float[], by: (a: Float, b: Float) => Float): Float[] {
     const { across } = this.#tile;
-    const parts = this.#parts!;
     const stride = this.#partStride;
-    values.forEach((v, i) => parts.store(this.row(i).mul(stride).add(this.#x), v));
+    values.forEach((v, i) => this.#scores.store(this.row(i).mul(stride).add(this.#x), v));
     this.#s.barrier();
-    return values.map((_, i) => this.#wide(parts, this.row(i).mul(stride), across / PART, PART).reduce(by));
+    const all = values.map((_, i) => this.#wide(this.#scores, this.row(i).mul(stride), across / PART, PART).reduce(by));
+    this.#s.barrier();
+    return all;
   }
 
-  /** Adds the kept scores times rows b of `width` elements to sums. */
-  accumulate(sums: Sums, { buffer, base, first, count }: Rows, width: number): void {
-    const s = this.#s;
+  /** Adds scores times rows of `width` elements to sums, while the first operands of `then` are read. */
+  accumulate(sums: Sums, scores: Values, operands: Operands, width: number, then: Operands): void {
     const { across } = this.#tile;
     const parts = partsFor(this.#tile, width);
     const stride = parts * across * PART;
-    const threads = threadsOf(this.#tile);
-    s.for(
-      0,
-      columnsOf(this.#tile),
+    const half = columnsOf(this.#tile) / 2;
+    this.#each(
+      operands,
+      then,
       (from) => {
-        s.barrier();
-        for (let i = 0; i < (DEEP * stride) / PART / threads; i++) {
-          const item = s.local.add(i * threads);
-          const [row, x] = [item.div(stride / PART), item.mod(stride / PART).mul(PART)];
-          const own = first.add(from).add(row);
-          const isThere = width === stride ? own.lt(count) : own.lt(count).and(x.lt(width));
-          const values = buffer.loadsInside(isThere.select(base.add(own).mul(width).add(x), 0), PART);
-          this.#stage.stores(row.mul(stride).add(x), values.map((v) => isThere.select(v, 0))); // prettier-ignore
-        }
-        s.barrier();
+        const first = from.mod(half);
         let x: Float[][] = [];
         this.#steps((at, q) => {
           if (q % PART === 0)
-            x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(at(1, q).add(this.row(i).mul(this.#columnStride)).add(from), PART)); // prettier-ignore
+            x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(at(1, q).add(this.row(i).mul(this.#scoreStride)).add(first), PART)); // prettier-ignore
           const y = this.#wide(this.#stage, at(stride, q).add(this.#x.mul(PART)), parts, across * PART);
           multiplyAdd(sums, x.map((row) => row[q % PART]!), y); // prettier-ignore
         });
       },
-      { step: DEEP, unroll: false },
+      (from) => {
+        for (const part of [0, 1] as const) this.#s.if(from.eq(part * half), () => this.#keep(scores, part));
+      },
     );
   }
 

@@ -4,7 +4,7 @@
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope, Var } from "../language.ts";
-import type { Bool, Float, Uint } from "../numbers.ts";
+import type { Float, Uint } from "../numbers.ts";
 import {
   ATTENTION_TILES,
   PART,
@@ -12,9 +12,11 @@ import {
   columnsOf,
   threadsOf,
   Tiles,
+  valuesOf,
   type AttentionTile,
   type Numbers,
-  type Values,
+  type Operands,
+  type Sums,
 } from "./attention-tiles.ts";
 import type { FloatElement } from "./elementwise.ts";
 import { kernel, type Kernel } from "./kernel.ts";
@@ -93,22 +95,55 @@ function inBlock(s: S, tile: AttentionTile, rows: "queries" | "keys", isCausal: 
   });
 }
 
-/** A score as softmax sees it, and whether its key counts. */
-function scoreOf(
-  s: S,
-  { isCausal, hasMask }: AttentionForm,
-  { mask }: Work,
-  product: Float,
-  query: Uint,
-  key: Uint,
-): { readonly score: Float; readonly counts: Bool } {
+/** Which queries and keys a tile of scores has. */
+interface Block {
+  readonly queries: { readonly first: Uint; readonly count: number };
+  readonly keys: { readonly first: Uint; readonly count: number };
+  at(i: number, j: number): { readonly query: Uint; readonly key: Uint };
+}
+
+/** Makes products scores as softmax sees them, divided by the logarithm of 2: weights are powers of 2. */
+function scale(s: S, { hasMask }: AttentionForm, { mask }: Work, products: Sums, { at }: Block): void {
   const p = s.params;
-  const isThere = query.lt(p.queries).and(key.lt(p.keys));
-  const counts = isCausal ? isThere.and(key.le(query)) : isThere;
-  const scaled = product.mul(p.scale);
-  if (!hasMask) return { score: scaled, counts };
-  const at = mask.add(query.mul(p.maskQuery)).add(key.mul(p.maskKey));
-  return { score: scaled.add((s.buffers["mask"] as Numbers).loadsInside(isThere.select(at, 0), 1)[0]!), counts };
+  const factor = p.scale.mul(Math.LOG2E);
+  products.forEach((row, i) =>
+    row.forEach((product, j) => {
+      const scaled = product.value.mul(factor);
+      if (!hasMask) return void (product.value = scaled);
+      const { query, key } = at(i, j);
+      const isThere = query.lt(p.queries).and(key.lt(p.keys));
+      const index = mask.add(query.mul(p.maskQuery)).add(key.mul(p.maskKey));
+      const added = (s.buffers["mask"] as Numbers).loadsInside(isThere.select(index, 0), 1)[0]!;
+      product.value = scaled.add(added.mul(Math.LOG2E));
+    }),
+  );
+}
+
+/** Sets values to `none` behind the last query and the last key, and of keys behind a causal query. Most blocks have no such values: they skip it. */
+function exclude(s: S, { isCausal }: AttentionForm, values: Sums, none: number, { queries, keys, at }: Block): void {
+  const p = s.params;
+  const [endOfQueries, endOfKeys] = [queries.first.add(queries.count), keys.first.add(keys.count)];
+  const isBehind = endOfQueries.gt(p.queries).or(endOfKeys.gt(p.keys));
+  s.if(isCausal ? isBehind.or(endOfKeys.gt(queries.first.add(1))) : isBehind, () =>
+    values.forEach((row, i) =>
+      row.forEach((value, j) => {
+        const { query, key } = at(i, j);
+        const isThere = query.lt(p.queries).and(key.lt(p.keys));
+        value.value = (isCausal ? isThere.and(key.le(query)) : isThere).select(value.value, none);
+      }),
+    ),
+  );
+}
+
+/** The scores of a block of rows, "queries" or "keys", and of the columns from one on. */
+function blockOf(tile: AttentionTile, tiles: Tiles, { first }: Work, from: Uint, rows: "queries" | "keys"): Block {
+  const [ofRows, ofColumns] = [
+    { first, count: rowsOf(tile) },
+    { first: from, count: columnsOf(tile) },
+  ];
+  return rows === "queries"
+    ? { queries: ofRows, keys: ofColumns, at: (i, j) => ({ query: first.add(tiles.row(i)), key: from.add(tiles.column(j)) }) }
+    : { queries: ofColumns, keys: ofRows, at: (i, j) => ({ query: from.add(tiles.column(j)), key: first.add(tiles.row(i)) }) };
 }
 
 function stateOf(s: S): PhiloxState {
@@ -149,24 +184,26 @@ export const attend: Body = (s, form, tile) => {
       const blocks = q!.dim(0).mul(p.queries).mul(p.keys.shiftRight(2));
       [...advanced(state.counter, blocks), ...state.key].forEach((word, i) => (next as unknown as S["buffers"][string]).store(i, word));
     });
+  const tiles = new Tiles(s, tile, form.isUnrolled, form.valueWidth);
   inBlock(s, tile, "queries", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, { combines: true, isUnrolled: form.isUnrolled }, form.valueWidth);
     const queries = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
     const sums = tiles.zeros(form.valueWidth);
     const each = (value: number): Var<"f32">[] => Array.from({ length: tiles.rowCount }, () => s.variable(s.f32(value)));
     const [maxima, totals] = [each(-Infinity), each(0)];
     const end = form.isCausal ? p.keys.min(work.first.add(rowsOf(tile))) : p.keys;
+    const keysFrom = (from: Uint) => ({ base: work.keyHead.mul(p.keys), first: from, count: p.keys });
+    const scoresFrom = (from: Uint): Operands => tiles.ofProduct({ buffer: q!, ...queries }, { buffer: k!, ...keysFrom(from) }, form.width);
+    tiles.begin(scoresFrom(s.u32(0)));
     s.for(
       0,
       end,
       (from) => {
-        const keys = { base: work.keyHead.mul(p.keys), first: from, count: p.keys };
-        const scores = tiles.product({ buffer: q!, ...queries }, { buffer: k!, ...keys }, form.width).map((row, i) =>
-          row.map((product, j) => {
-            const { score, counts } = scoreOf(s, form, work, product, work.first.add(tiles.row(i)), from.add(tiles.column(j)));
-            return counts.select(score, -Infinity);
-          }),
-        );
+        const block = blockOf(tile, tiles, work, from, "queries");
+        const values = tiles.ofSum({ buffer: v!, ...keysFrom(from) }, form.valueWidth);
+        const products = tiles.product(scoresFrom(from), values);
+        scale(s, form, work, products, block);
+        exclude(s, form, products, -Infinity, block);
+        const scores = valuesOf(products);
         const found = tiles.combine(
           scores.map((row) => row.reduce((a, b) => a.max(b))),
           (a, b) => a.max(b),
@@ -175,9 +212,9 @@ export const attend: Body = (s, form, tile) => {
           const before = maxima[i]!.value;
           const max = before.max(found[i]!);
           const finite = max.eq(-Infinity).select(s.f32(0), max);
-          const shrink = before.sub(finite).exp();
+          const shrink = before.sub(finite).exp2();
           maxima[i]!.value = max;
-          const own = row.map((x) => x.sub(finite).exp());
+          const own = row.map((x) => x.sub(finite).exp2());
           totals[i]!.value = totals[i]!.value.mul(shrink).add(own.reduce((a, b) => a.add(b)));
           for (const sum of sums[i]!) sum.value = sum.value.mul(shrink);
           if (state === null) return own;
@@ -186,8 +223,7 @@ export const attend: Body = (s, form, tile) => {
           ).flat();
           return own.map((x, j) => x.mul(factors[j]!));
         });
-        tiles.keep(weights);
-        tiles.accumulate(sums, { buffer: v!, ...keys }, form.valueWidth);
+        tiles.accumulate(sums, weights, values, form.valueWidth, scoresFrom(from.add(columnsOf(tile))));
       },
       { step: columnsOf(tile), unroll: false },
     );
@@ -196,22 +232,22 @@ export const attend: Body = (s, form, tile) => {
       totals.map(({ value }) => value),
       (a, b) => a.add(b),
     );
-    const results = sums.map((row, i) => row.map(({ value }) => whole[i]!.eq(0).select(s.f32(0), value.div(whole[i]!))));
+    const results = valuesOf(sums).map((row, i) => row.map((value) => whole[i]!.eq(0).select(s.f32(0), value.div(whole[i]!))));
     tiles.write(y!, queries, form.valueWidth, results);
     whole.forEach((total, i) => {
       const at = work.first.add(tiles.row(i));
       s.if(tiles.isFirst.and(at.lt(p.queries)), () =>
-        logs!.store(queries.base.add(at), total.eq(0).select(s.f32(Infinity), maxima[i]!.value.add(total.log()))),
+        logs!.store(queries.base.add(at), total.eq(0).select(s.f32(Infinity), maxima[i]!.value.mul(Math.LN2).add(total.log()))),
       );
     });
   });
 };
 
-/** Of a query: the logarithm of its sum of exponentials, and its sum of dy * y. */
+/** Of a query: the logarithm, to base 2, of its sum of exponentials, and its sum of dy * y. */
 function statisticsOf(s: S, base: Uint, query: Uint): { readonly log: Float; readonly dot: Float } {
   const statistics = s.buffers["statistics"] as Numbers;
   const at = base.add(query.min(s.params.queries.sub(1)));
-  return { log: statistics.load(at), dot: statistics.load(at.add(statistics.size.div(2))) };
+  return { log: statistics.load(at).mul(Math.LOG2E), dot: statistics.load(at.add(statistics.size.div(2))) };
 }
 
 /** @internal Of the kernel `attentionQueryGradient`. */
@@ -219,34 +255,42 @@ export const attendQueryGradient: Body = (s, form, tile) => {
   const b = s.buffers as unknown as Record<string, Numbers>;
   const p = s.params;
   const state = form.drops ? stateOf(s) : null;
+  const tiles = new Tiles(s, tile, form.isUnrolled, form.width);
   inBlock(s, tile, "queries", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, { combines: false, isUnrolled: form.isUnrolled }, form.width);
     const queries = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
     const sums = tiles.zeros(form.width);
     const end = form.isCausal ? p.keys.min(work.first.add(rowsOf(tile))) : p.keys;
+    const keysFrom = (from: Uint) => ({ base: work.keyHead.mul(p.keys), first: from, count: p.keys });
+    const ofQueries = (name: "q" | "dy") => ({ buffer: b[name]!, ...queries });
+    const scoresFrom = (from: Uint): Operands => tiles.ofProduct(ofQueries("q"), { buffer: b["k"]!, ...keysFrom(from) }, form.width);
+    const statistics = Array.from({ length: tiles.rowCount }, (_, i) => statisticsOf(s, queries.base, work.first.add(tiles.row(i))));
+    tiles.begin(scoresFrom(s.u32(0)));
     s.for(
       0,
       end,
       (from) => {
-        const keys = { base: work.keyHead.mul(p.keys), first: from, count: p.keys };
-        const products = tiles.product({ buffer: b["q"]!, ...queries }, { buffer: b["k"]!, ...keys }, form.width);
-        const ofWeights = tiles.product({ buffer: b["dy"]!, ...queries }, { buffer: b["v"]!, ...keys }, form.valueWidth);
-        const gradients = products.map((row, i) => {
+        const block = blockOf(tile, tiles, work, from, "queries");
+        const gradients = tiles.ofProduct(ofQueries("dy"), { buffer: b["v"]!, ...keysFrom(from) }, form.valueWidth);
+        const keys = tiles.ofSum({ buffer: b["k"]!, ...keysFrom(from) }, form.width);
+        const products = tiles.product(scoresFrom(from), gradients);
+        const ofWeights = tiles.product(gradients, keys);
+        scale(s, form, work, products, block);
+        products.forEach((row, i) => {
+          const { log, dot } = statistics[i]!;
           const query = work.first.add(tiles.row(i));
-          const { log, dot } = statisticsOf(s, queries.base, query);
           const factors = state === null ? null : partsOf(row.length).flatMap((j) => factorsOf(s, state, work, query, from.add(tiles.column(j)))); // prettier-ignore
-          return row.map((product, j) => {
-            const { score, counts } = scoreOf(s, form, work, product, query, from.add(tiles.column(j)));
-            const gradient = factors === null ? ofWeights[i]![j]! : ofWeights[i]![j]!.mul(factors[j]!);
-            return counts.select(score.sub(log).exp().mul(gradient.sub(dot)).mul(p.scale), 0);
+          row.forEach((score, j) => {
+            const own = ofWeights[i]![j]!.value;
+            const gradient = factors === null ? own : own.mul(factors[j]!);
+            score.value = score.value.sub(log).exp2().mul(gradient.sub(dot)).mul(p.scale);
           });
         });
-        tiles.keep(gradients);
-        tiles.accumulate(sums, { buffer: b["k"]!, ...keys }, form.width);
+        exclude(s, form, products, 0, block);
+        tiles.accumulate(sums, valuesOf(products), keys, form.width, scoresFrom(from.add(columnsOf(tile))));
       },
       { step: columnsOf(tile), unroll: false },
     );
-    tiles.write(b["dq"]!, queries, form.width, sums.map((row) => row.map(({ value }) => value))); // prettier-ignore
+    tiles.write(b["dq"]!, queries, form.width, valuesOf(sums));
   });
 };
 
@@ -258,44 +302,43 @@ export const attendKeyGradient: Body = (s, form, tile) => {
   const b = s.buffers as unknown as Record<string, Numbers>;
   const p = s.params;
   const state = form.drops ? stateOf(s) : null;
+  const tiles = new Tiles(s, tile, form.isUnrolled, Math.max(form.width, form.valueWidth));
   inBlock(s, tile, "keys", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, { combines: false, isUnrolled: form.isUnrolled }, Math.max(form.width, form.valueWidth));
     const keys = { base: work.keyHead.mul(p.keys), first: work.first, count: p.keys };
     const base = work.head.mul(p.queries);
     const [ofKeys, ofValues] = [tiles.zeros(form.width), tiles.zeros(form.valueWidth)];
+    const ofQueries = (name: "q" | "dy", from: Uint) => ({ buffer: b[name]!, base, first: from, count: p.queries });
+    const scoresFrom = (from: Uint): Operands => tiles.ofProduct({ buffer: b["k"]!, ...keys }, ofQueries("q", from), form.width);
+    const start = form.isCausal ? work.first : s.u32(0);
+    tiles.begin(scoresFrom(start));
     s.for(
-      form.isCausal ? work.first : 0,
+      start,
       p.queries,
       (from) => {
-        const queries = { base, first: from, count: p.queries };
-        const products = tiles.product({ buffer: b["k"]!, ...keys }, { buffer: b["q"]!, ...queries }, form.width);
-        const statistics = Array.from({ length: tiles.columnCount }, (_, j) => {
-          const query = from.add(tiles.column(j));
-          return { query, ...statisticsOf(s, base, query) };
-        });
-        const weights = products.map((row, i) =>
-          row.map((product, j) => {
-            const { query, log } = statistics[j]!;
-            const { score, counts } = scoreOf(s, form, work, product, query, work.first.add(tiles.row(i)));
-            return counts.select(score.sub(log).exp(), 0);
-          }),
-        );
+        const block = blockOf(tile, tiles, work, from, "keys");
+        const dy = tiles.ofSum(ofQueries("dy", from), form.valueWidth);
+        const gradients = tiles.ofProduct({ buffer: b["v"]!, ...keys }, ofQueries("dy", from), form.valueWidth);
+        const queries = tiles.ofSum(ofQueries("q", from), form.width);
+        const products = tiles.product(scoresFrom(from), dy);
+        const queryOf = (j: number): Uint => from.add(tiles.column(j));
+        const statistics = Array.from({ length: tiles.columnCount }, (_, j) => statisticsOf(s, base, queryOf(j)));
+        scale(s, form, work, products, block);
+        for (const row of products) row.forEach((score, j) => (score.value = score.value.sub(statistics[j]!.log).exp2()));
+        exclude(s, form, products, 0, block);
+        const weights = valuesOf(products);
         // Four keys of a query share a random number's block.
-        const byQuery = state === null ? null : statistics.map(({ query }) => partsOf(products.length).flatMap((i) => factorsOf(s, state, work, query, work.first.add(tiles.row(i))))); // prettier-ignore
+        const byQuery = state === null ? null : statistics.map((_, j) => partsOf(products.length).flatMap((i) => factorsOf(s, state, work, queryOf(j), work.first.add(tiles.row(i))))); // prettier-ignore
         const factor = (x: Float, i: number, j: number): Float => (byQuery === null ? x : x.mul(byQuery[j]![i]!));
-        tiles.keep(weights.map((row, i) => row.map((weight, j) => factor(weight, i, j))));
-        tiles.accumulate(ofValues, { buffer: b["dy"]!, ...queries }, form.valueWidth);
-        const ofWeights = tiles.product({ buffer: b["v"]!, ...keys }, { buffer: b["dy"]!, ...queries }, form.valueWidth);
-        // The thread's own weights are where it has kept them: fewer registers.
-        const own: Values = state === null ? tiles.kept() : weights;
-        tiles.keep(own.map((row, i) => row.map((weight, j) => weight.mul(factor(ofWeights[i]![j]!, i, j).sub(statistics[j]!.dot)).mul(p.scale)))); // prettier-ignore
-        tiles.accumulate(ofKeys, { buffer: b["q"]!, ...queries }, form.width);
+        tiles.accumulate(ofValues, weights.map((row, i) => row.map((weight, j) => factor(weight, i, j))), dy, form.valueWidth, gradients); // prettier-ignore
+        const ofWeights = valuesOf(tiles.product(gradients, queries));
+        const ofScores = weights.map((row, i) => row.map((weight, j) => weight.mul(factor(ofWeights[i]![j]!, i, j).sub(statistics[j]!.dot)).mul(p.scale))); // prettier-ignore
+        tiles.accumulate(ofKeys, ofScores, queries, form.width, scoresFrom(from.add(columnsOf(tile))));
       },
       { step: columnsOf(tile), unroll: false },
     );
     const results = { ...keys, base: work.head.mul(p.keys) };
-    tiles.write(b["dk"]!, results, form.width, ofKeys.map((row) => row.map(({ value }) => value))); // prettier-ignore
-    tiles.write(b["dv"]!, results, form.valueWidth, ofValues.map((row) => row.map(({ value }) => value))); // prettier-ignore
+    tiles.write(b["dk"]!, results, form.width, valuesOf(ofKeys));
+    tiles.write(b["dv"]!, results, form.valueWidth, valuesOf(ofValues));
   });
 };
 
@@ -355,13 +398,13 @@ const MAX_BUFFERS = 9;
  * q [N, L, E], k [M, S, E], v [M, S, D], mask, state: y [N, L, D] = softmax(q kᵀ scale + mask) v, each row's logarithm of the sum of exponentials [N, L],
  * and the next state. A query that attends to no key gets zeros, and infinity.
  */
-export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.flat): Kernel =>
   made(attentionKernels.attention(form), form, tile);
 
 /** The gradient of q, from y's and from statistics [2, N, L]: logs, and each query's sum of dy * y. */
-export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.flat): Kernel =>
   made(attentionKernels.queryGradient(form), form, tile);
 
 /** The gradients of k and v, of each head of queries: [N, S, E] and [N, S, D]. */
-export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.medium): Kernel =>
   made(attentionKernels.keyGradient(form), form, tile);
