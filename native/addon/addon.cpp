@@ -93,6 +93,7 @@ dml::Device::Options ToOptions(const js::Value& value) {
   if (!value.IsObject()) return options;
   js::Value limit = value.Get("memoryLimitInBytes"), patience = value.Get("timeoutInMs");
   if (!limit.IsAbsent()) options.limit_in_bytes = ToSize(limit, "memoryLimitInBytes");
+  options.guards = value.Get("guards").Truth();
   if (!patience.IsAbsent()) options.patience_ms = ToId(patience, "timeoutInMs");
   return options;
 }

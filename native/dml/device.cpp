@@ -141,9 +141,32 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_, look_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
   shaders_ = std::make_unique<ShaderCache>(*context_, counters_);
+  if (options.guards) SetGuards();
   std::lock_guard<std::mutex> lock(g_open_mutex);
   if (!g_open) g_open = new std::unordered_set<Device*>();
   g_open->insert(this);
+}
+
+void Device::SetGuards() {
+  guards_ = std::make_shared<Guards>([this](Address to, const void* bytes, uint64_t size) { Upload(to, bytes, size); },
+                                     [this](Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+                                       ReadGuard(from, to, size, std::move(done));
+                                     });
+  pool_->SetGuards(
+      Guards::kBytes, [this](uint32_t block, uint64_t size) { guards_->Allocated(pool_->AddressOf(block), size, pool_->SizeOf(block)); },
+      [this](uint32_t block) { guards_->Freed(pool_->AddressOf(block)); });
+}
+
+void Device::CheckGuards() const {
+  if (std::optional<Failure> found = guards_->Found()) throw Failure(*found);
+}
+
+std::function<void(const Failure*)> Device::WithGuards(std::function<void(const Failure*)> done) {
+  if (!guards_) return done;
+  return [guards = guards_, done = std::move(done)](const Failure* failure) {
+    const std::optional<Failure> found = guards->Found();
+    done(failure || !found ? failure : &*found);
+  };
 }
 
 void Device::SetMemoryLimit(uint64_t bytes) {
@@ -230,6 +253,9 @@ void Device::Finish() {
 void Device::Wait() {
   Gate::Entry entry(gate_);
   queue_->Wait();
+  if (!guards_) return;
+  guards_->Settle();
+  CheckGuards();
 }
 
 bool Device::DoneWithin(std::chrono::milliseconds time) {
@@ -269,6 +295,7 @@ Program* Device::CreateProgram(ProgramDesc desc) {
       }
     }
     AssignTemporaryOffsets(*program);
+    if (guards_) program->gaps = Guards::GapsOf(*program);
     if (initialises) InitialiseProgram(*program);
     program_in_bytes_ += program->persistent;
     programs_.insert(program.get());
@@ -336,6 +363,7 @@ void Device::Run(Program& program, Address* slots) {
     slots[program.temporary_slot()] = pool_->AddressOf(temporary);
   }
   try {
+    if (guards_) guards_->FillGaps(program, slots[program.scratch_slot()]);
     Task& task = queue_->Next();
     task.program = &program;
     if (program.slot_count <= Task::kSlots) {
@@ -347,6 +375,7 @@ void Device::Run(Program& program, Address* slots) {
       std::memcpy(task.many_slots, slots, program.slot_count * sizeof(Address));
     }
     queue_->Commit();
+    if (guards_) guards_->Check(program, slots);
   } catch (...) {
     if (temporary != UINT32_MAX) pool_->Free(temporary);
     throw;
@@ -373,6 +402,7 @@ Recording* Device::Record(Program& program, const std::vector<Address>& bound, u
       throw;
     }
     recording->temporary_block = temporary;
+    if (guards_) guards_->FillGaps(program, slots[program.scratch_slot()]);
     if (temporary != UINT32_MAX) program_in_bytes_ += pool_->SizeOf(temporary);
     counters_.Take(recorder_->counts);
     ++program.owners;
@@ -420,6 +450,7 @@ void Device::Replay(Recording& recording, std::unique_ptr<ReplayWork> work) {
   task.recording = &recording;
   task.replay = work.release();
   queue_->Commit();
+  if (guards_) guards_->Check(recording.program(), recording.slots().data());
 }
 
 void Device::ReleaseRecording(Recording* recording) {
@@ -460,7 +491,7 @@ HostMemory Device::InHostMemory(Address at, uint64_t size) {
 void Device::Synchronize(std::function<void(const Failure*)> done) {
   Task& task = queue_->Next();
   task.kind = Task::Kind::Flush;
-  task.completion = new CallCompletion(std::move(done));
+  task.completion = new CallCompletion(WithGuards(std::move(done)));
   queue_->Commit();
 }
 

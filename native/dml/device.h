@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "compiler.h"
+#include "guards.h"
 #include "profiler.h"
 #include "queue.h"
 #include "staging_pool.h"
@@ -29,6 +30,7 @@ class Device {
   struct Options {
     uint64_t limit_in_bytes = 0;     // 0: what the adapter has
     uint32_t patience_ms = 600'000;  // how long the device may finish nothing while it has work; see timeline.h
+    bool guards = false;             // see guards.h
     Look look;                       // called every so often where this thread waits; what it throws ends the wait and is rethrown
   };
   static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, const Options& options);
@@ -44,7 +46,10 @@ class Device {
   uint64_t staging_in_bytes() const { return uploads_->SizeInBytes() + readbacks_->SizeInBytes(); }
   uint64_t program_in_bytes() const { return program_in_bytes_; }
   bool failed() const { return queue_->failed(); }
-  void CheckAlive() const { queue_->CheckAlive(); }
+  void CheckAlive() const {
+    queue_->CheckAlive();
+    if (guards_) CheckGuards();
+  }
 
   // Begins to make a shader's pipeline on another thread; CreateProgram takes it. Of the description its bytes, and how many views and
   // constants it has.
@@ -133,6 +138,11 @@ class Device {
   auto WithInterfaces(F&& use);
   template <typename F>
   void WithInterfacesOf(Device& other, F&& use);
+  void SetGuards();
+  void CheckGuards() const;
+  // What the guard areas have found counts as a failure of what is waited for.
+  std::function<void(const Failure*)> WithGuards(std::function<void(const Failure*)> done);
+  void ReadGuard(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void InitialiseProgram(Program& program);
   // Reads in pieces, several of them at once; each is taken on this thread, in their order.
   void ReadPieces(Address from, uint64_t size, const std::function<void(uint64_t at, const uint8_t* memory, uint64_t part)>& take);
@@ -162,6 +172,7 @@ class Device {
   AllocationFaults faults_;
   std::unique_ptr<Context> context_;
   Counters counters_;
+  std::shared_ptr<Guards> guards_;  // null: there are none
   std::unique_ptr<HeapPool> pool_;
   std::unique_ptr<DescriptorHeaps> heaps_;
   std::unique_ptr<StagingPool> uploads_, readbacks_;

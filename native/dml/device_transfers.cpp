@@ -261,6 +261,7 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
   WithInterfaces([&] {
     CheckAlive();
     if (!size) return Synchronize(std::move(done));
+    done = WithGuards(std::move(done));
     if (size > 2 * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
     StagingPool::Piece piece = readbacks_->Allocate(size);
     Task& task = queue_->Next();
@@ -270,6 +271,19 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
     task.transfer = {piece.page->resource.get(), piece.offset, from, size, nullptr, 0};
     queue_->Commit();
   });
+}
+
+// Of a device that has found something already, too.
+void Device::ReadGuard(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+  Gate::Entry entry(gate_);
+  queue_->CheckAlive();
+  StagingPool::Piece piece = readbacks_->Allocate(size);
+  Task& task = queue_->Next();
+  piece.page->pins.fetch_add(1);
+  task.kind = Task::Kind::Read;
+  task.completion = new ReadCompletion(piece, to, size, std::move(done));
+  task.transfer = {piece.page->resource.get(), piece.offset, from, size, nullptr, 0};
+  queue_->Commit();
 }
 
 void Device::ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
@@ -327,6 +341,8 @@ void Device::ReadPieces(Address from, uint64_t size, const std::function<void(ui
       take(at, moving.front().piece.memory(), std::min(kTransferPiece, size - at));
       moving.pop_front();
     }
+    // What was compared before is known.
+    if (guards_) Wait();
   });
 }
 

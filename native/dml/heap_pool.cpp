@@ -43,11 +43,20 @@ uint32_t HeapPool::Take(uint64_t size, Use use) {
 }
 
 uint32_t HeapPool::Allocate(uint64_t size, Use use) {
+  if (guard_) return AllocateGuarded(size, use);
   if (!faults_.any()) {
     uint32_t block = Take(size, use);
     if (block != BlockAllocator::kNone) return block;
   }
   return AllocateSlow(size, use);
+}
+
+uint32_t HeapPool::AllocateGuarded(uint64_t size, Use use) {
+  const uint64_t whole = std::max<uint64_t>(size, 1) + 2 * guard_;
+  uint32_t block = faults_.any() ? BlockAllocator::kNone : Take(whole, use);
+  if (block == BlockAllocator::kNone) block = AllocateSlow(whole, use);
+  on_allocate_(block, size);
+  return block;
 }
 
 uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {

@@ -34,6 +34,13 @@ class HeapPool {
   // `left`: how many bytes the device would give now; asked before every chunk.
   void SetBudget(std::function<uint64_t()> left) { left_ = std::move(left); }
 
+  // So many bytes in front of and behind each block from now on, and who is told of blocks: see guards.h. Before any is allocated.
+  void SetGuards(uint64_t bytes, std::function<void(uint32_t block, uint64_t size)> allocated, std::function<void(uint32_t block)> freed) {
+    guard_ = bytes;
+    on_allocate_ = std::move(allocated);
+    on_free_ = std::move(freed);
+  }
+
   // What a block is for. Buffers of programs have chunks of their own: a copy between them and tensors is then between two
   // resources, as Direct3D requires, without a detour.
   enum class Use : uint32_t { Tensor, Program };
@@ -41,11 +48,12 @@ class HeapPool {
   // Throws Failure of kind OutOfMemory.
   uint32_t Allocate(uint64_t size, Use use = Use::Tensor);
   void Free(uint32_t block) {
+    if (guard_) on_free_(block);
     allocated_ -= SizeOf(block);
     Of(block).Free(block & ~kProgramBit);
   }
-  Address AddressOf(uint32_t block) const { return Of(block).AddressOf(block & ~kProgramBit); }
-  uint64_t SizeOf(uint32_t block) const { return Of(block).SizeOf(block & ~kProgramBit); }
+  Address AddressOf(uint32_t block) const { return Of(block).AddressOf(block & ~kProgramBit) + guard_; }
+  uint64_t SizeOf(uint32_t block) const { return Of(block).SizeOf(block & ~kProgramBit) - 2 * guard_; }
 
   ID3D12Resource* Resource(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire)->resource.get(); }
   // null: the chunk was given back.
@@ -75,6 +83,7 @@ class HeapPool {
   // kNone when no free block is large enough.
   uint32_t Take(uint64_t size, Use use);
   uint32_t AllocateSlow(uint64_t size, Use use);
+  uint32_t AllocateGuarded(uint64_t size, Use use);
   // False when the device has no memory or the limit stands against it.
   bool AddChunk(uint64_t min_size, Use use, HRESULT* hr);
   [[noreturn]] void ThrowOutOfMemory(uint64_t size, HRESULT hr) const;
@@ -84,6 +93,9 @@ class HeapPool {
   AllocationFaults& faults_;
   uint64_t limit_;
   std::function<bool()> drain_;
+  uint64_t guard_ = 0;  // a multiple of the allocator's unit
+  std::function<void(uint32_t, uint64_t)> on_allocate_;
+  std::function<void(uint32_t)> on_free_;
   std::function<uint64_t()> left_;        // empty: nobody knows
   std::array<BlockAllocator, 2> blocks_;  // by Use
   std::unique_ptr<std::atomic<Backing*>[]> backings_;

@@ -104,6 +104,7 @@ struct Program {
   std::vector<DispatchStep> dispatches;
   std::vector<CopyStep> copies;
   std::vector<StepGroup> groups;
+  std::vector<SlotRange> gaps;    // of the scratch memory, that no step uses; with guard areas only
   std::vector<bool> bound_slots;  // a dispatch binds it, so that its offset must be a multiple of 16
 
   uint32_t scratch_slot() const { return slot_count - 2; }

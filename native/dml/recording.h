@@ -35,6 +35,7 @@ class Recording {
     return list;
   }
   Program& program() const { return program_; }
+  const std::vector<Address>& slots() const { return bound_.slots(); }
   size_t parts() const { return lists_[0].parts.size(); }
   // Whether the pool still has the memory that this was recorded over. Replays keep that memory alive; a list that is recorded again reads
   // the pool's.

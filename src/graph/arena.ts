@@ -1,10 +1,12 @@
-/** Allocates offsets in one block of memory, first fit. */
+/** Allocates offsets in one block of memory, first fit. With DXTENSOR_GUARD each range is used once, and a guard area follows it. */
+import { isSwitchedOn } from "../host/environment.ts";
 
 const ALIGNMENT = 256;
 
 export class Arena {
   /** Live ranges by offset, in rising order. */
   readonly #live: { offset: number; size: number }[] = [];
+  readonly #isGuarded = isSwitchedOn("DXTENSOR_GUARD");
   #size = 0;
 
   /** Bytes that were ever needed at once. */
@@ -13,7 +15,7 @@ export class Arena {
   }
 
   take(sizeInBytes: number): number {
-    const size = Math.ceil(sizeInBytes / ALIGNMENT) * ALIGNMENT;
+    const size = Math.ceil(sizeInBytes / ALIGNMENT) * ALIGNMENT + (this.#isGuarded ? ALIGNMENT : 0);
     let offset = 0;
     let i = 0;
     for (; i < this.#live.length; i++) {
@@ -27,6 +29,7 @@ export class Arena {
   }
 
   free(offset: number): void {
+    if (this.#isGuarded) return;
     const ranges = this.#live;
     let [low, high] = [0, ranges.length];
     while (low < high) {

@@ -26,6 +26,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_DISTRIBUTED_DEBUG: "switch",
   DXTENSOR_DXCORE: "text",
   DXTENSOR_FUSE: ["auto", "always", "off"],
+  DXTENSOR_GUARD: "switch",
   DXTENSOR_LAPACK: "text",
   DXTENSOR_LIBRARY_FOLDER: "text",
   DXTENSOR_MPI: "text",

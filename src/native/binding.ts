@@ -88,6 +88,8 @@ export interface NativeFailure {
 export interface DeviceOptions {
   readonly memoryLimitInBytes?: number | undefined;
   readonly timeoutInMs?: number | undefined;
+  /** Areas of a pattern around all memory, which are compared after each program. Of a device that this call opens. */
+  readonly guards?: boolean;
 }
 
 export interface TensorDescription {

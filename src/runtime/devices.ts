@@ -3,7 +3,7 @@ import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../core/device.ts";
 import { DeviceError, DeviceIndexError, NativeLoadError, UnsupportedError, ValueError, fromNative } from "../core/errors.ts";
 import { dataWorker } from "../host/data-worker.ts";
-import { checkEnvironment } from "../host/environment.ts";
+import { checkEnvironment, isSwitchedOn } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
 import type { NativeDevice, Provider } from "../backend/provider.ts";
 import { addProvider, providerOf } from "../backend/registry.ts";
@@ -275,7 +275,11 @@ export function requireDevice(operation: string, name: DeviceLike, argument = "d
 }
 
 /** @internal What devices are opened with, as it is now. */
-export const deviceOptions = (): DeviceOptions => ({ memoryLimitInBytes: memoryLimit, timeoutInMs: timeoutInMs ?? deviceTimeout() });
+export const deviceOptions = (): DeviceOptions => ({
+  memoryLimitInBytes: memoryLimit,
+  timeoutInMs: timeoutInMs ?? deviceTimeout(),
+  guards: isSwitchedOn("DXTENSOR_GUARD"),
+});
 
 /** Devices that are open take the options of those opened from now on. */
 function applyOptions(): void {
