@@ -245,7 +245,7 @@ export function summedRowsShader(g: GraphBuilder, rows: Expr, indices: Expr, n: 
     operator: "ROI_ALIGN_GRAD",
     attributes: SUM_ATTRIBUTES,
     output,
-    inputs: ([dy, at]) => [null, g.reinterpret(dy!, { sizes: [k, columns, 1, 1] }), null, at!],
+    inputs: ([dy, at]) => [null, new Expr(dy!.value, dy!.dtype, [k, columns, 1, 1], [columns, 1, 1, 1], dy!.byteOffset), null, at!],
   };
   const sizes = [n, columns];
   return launch(g, summedRows(columns), { inputs: { dy: rows, index: indices }, output: { name: "dweight", dtype: "float32", sizes }, asOperator }); // prettier-ignore

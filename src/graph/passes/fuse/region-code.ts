@@ -2,7 +2,7 @@
 import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
-import { Bool, Int, type Float, type Uint } from "../../../shader/numbers.ts";
+import type { Float, Uint } from "../../../shader/numbers.ts";
 import {
   asUint,
   choose,
@@ -12,16 +12,14 @@ import {
   roundedToHalf,
   type Code,
   type Gathered,
-  type Scattered,
-  type Summed,
   type Terms,
 } from "../../../shader/operations/code.ts";
 import { BLOCK_WORDS, givesState, skippedBlocks, STATE_WORDS, stateBehind, wordsOf } from "../../../shader/operations/draws.ts";
 import { offsetOf } from "../../../shader/operations/gathers.ts";
-import { eachOfRow } from "../../../shader/operations/summed-rows.ts";
 import { readingOf, scatteredBy } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity, type Axis } from "./access.ts";
+import { replacedElements, summedElements, targetsOf, type Target } from "./index-code.ts";
 import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes, type Start } from "./lanes.ts";
 import { offsetIndex, type Offset } from "./offsets.ts";
 import { sameAccess } from "./reduced-axes.ts";
@@ -59,12 +57,6 @@ const widestOf = (dtype: DType): number => (dtype === "float16" ? 8 : 4);
 export interface RowLanes {
   readonly access: readonly Axis[];
   readonly lanes: Lanes;
-}
-
-/** Where an update is written. */
-interface Target {
-  readonly at: Uint;
-  readonly isWritten: Bool;
 }
 
 /** What a thread writes of an output. */
@@ -135,8 +127,8 @@ export class RegionCode {
     const { code } = readingOf(node)!;
     const count = isUniform(lanes) ? 1 : this.#width;
     if ("terms" in code) return this.#product(code.terms(node), lanes, count);
-    if ("replaced" in code) return this.#replaced(code.replaced(node), lanes, count);
-    if ("summed" in code) return this.#summed(code.summed(node), lanes, count);
+    if ("replaced" in code) return replacedElements(this.#s, this, code.replaced(node), lanes, count);
+    if ("summed" in code) return summedElements(this.#s, this, code.summed(node), lanes, count);
     if ("gathered" in code) return this.#gathered(code.gathered(node), lanes, count);
     if ("scattered" in code) throw new Error(`fuse: ${node.origin} reads a tensor that its region writes`);
     if ("draws" in code) return this.#drawn(node, lanes, count);
@@ -176,51 +168,6 @@ export class RegionCode {
     };
     s.for(0, count, sum, { step, unroll: count <= MAX_UNROLLED });
     return sums.map((total, lane) => finish(s, total.value, added === null ? null : laneIn(added, lane)));
-  }
-
-  /** Adjacent elements of a row together. */
-  #summed({ values, indices, k, columns }: Summed, lanes: Lanes, width: number): readonly Code[] {
-    const s = this.#s;
-    const isTogether = lanes.kind === "run" && lanes.step === 1 && lanes.alignment % width === 0 && columns % width === 0;
-    const each = isTogether ? width : 1;
-    return Array.from({ length: width / each }, (_, lane) => {
-      const at = laneOf(lanes, lane * each);
-      const [row, column] = columns === 1 ? [at, s.u32(0)] : [at.div(columns), at.mod(columns)];
-      const sums = Array.from({ length: each }, () => s.variable(s.f32(0)));
-      const indexAt = (i: Uint): Uint => asUnsigned(this.read(indices, { kind: "run", base: i, step: 0, alignment: 1 })[0]!);
-      const add = (i: Uint): void => {
-        const base = i.mul(columns).add(column);
-        const found = this.read(values, { kind: "run", base, step: each === 1 ? 0 : 1, alignment: each });
-        sums.forEach((sum, j) => (sum.value = sum.value.add(laneIn(found as readonly Float[], j))));
-      };
-      eachOfRow(s, { k, indexAt, row }, add, (fn) => this.inBlock(fn));
-      return sums.map((sum) => sum.value);
-    }).flat();
-  }
-
-  /** Elements of a tensor, or the last update of theirs: adjacent ones that share an index together. */
-  #replaced({ x, indices, updates, isSigned, n, k, inner }: Scattered, lanes: Lanes, width: number): readonly Code[] {
-    const s = this.#s;
-    const before = this.read(x, lanes);
-    const isTogether =
-      lanes.kind === "run" && lanes.step === 1 && lanes.alignment % width === 0 && inner % width === 0 && isRepeated(indices, inner);
-    const each = isTogether ? width : 1;
-    return Array.from({ length: width / each }, (_, lane) => {
-      const at = laneOf(lanes, lane * each);
-      const [row, column] = inner === 1 ? [at, s.u32(0)] : [at.div(inner), at.mod(inner)];
-      const [outer, own] = [row.div(n), row.mod(n)];
-      const first = outer.mul(k);
-      const baseOf = (j: Uint): Uint => first.add(j).mul(inner).add(column);
-      const found = Array.from({ length: each }, (__, i) => s.variable(numberOf(before[before.length === 1 ? 0 : lane * each + i]!)));
-      const indexAt = (j: Uint): Uint =>
-        indexOf(this.read(indices, { kind: "run", base: baseOf(j), step: 0, alignment: 1 })[0]!, n, isSigned);
-      const put = (j: Uint): void => {
-        const values = this.read(updates, { kind: "run", base: baseOf(j), step: each === 1 ? 0 : 1, alignment: each });
-        found.forEach((variable, i) => (variable.value = numberOf(values[values.length === 1 ? 0 : i]!)));
-      };
-      eachOfRow(s, { k, indexAt, row: own }, put, (fn) => this.inBlock(fn));
-      return found.map((variable) => variable.value);
-    }).flat();
   }
 
   /** A generator's state where the node's blocks begin. */
@@ -348,45 +295,7 @@ export class RegionCode {
   result(node: GraphNode, lanes: Lanes): Result {
     const scattered = scatteredBy(node);
     if (scattered === null) return { values: this.node(node, lanes), targets: null };
-    return { values: this.read(scattered.updates, lanes), targets: this.#targets(scattered, lanes) };
-  }
-
-  /** Adjacent updates of one index are written together. */
-  #targets(scattered: Scattered, lanes: Lanes): readonly Target[] {
-    const { indices, inner } = scattered;
-    const width = isUniform(lanes) ? 1 : this.#width;
-    const found = this.read(indices, lanes);
-    const isTogether =
-      found.length === 1 && (width === 1 || (lanes.kind === "run" && lanes.alignment % width === 0 && inner % width === 0));
-    return Array.from({ length: isTogether ? 1 : width }, (_, k) =>
-      this.#target(scattered, laneOf(lanes, k), found[found.length === 1 ? 0 : k]!),
-    );
-  }
-
-  /** at: the index of the update. */
-  #target({ indices, isSigned, n, k, inner }: Scattered, at: Uint, found: Code): Target {
-    const s = this.#s;
-    const index = indexOf(found, n, isSigned);
-    const row = inner === 1 ? at : at.div(inner);
-    const outer = row.div(k);
-    const isWritten = s.variable(index.lt(n));
-    // The last of equal ones wins.
-    if (k > 1)
-      s.for(row.mod(k).add(1), k, (later) =>
-        this.inBlock(() => {
-          const base = outer
-            .mul(k)
-            .add(later)
-            .mul(inner)
-            .add(inner === 1 ? 0 : at.mod(inner));
-          const other = this.read(indices, { kind: "run", base, step: 0, alignment: 1 })[0]!;
-          s.if(indexOf(other, n, isSigned).eq(index), () => {
-            isWritten.value = index.lt(0);
-          });
-        }),
-      );
-    const to = outer.mul(n).add(index).mul(inner);
-    return { at: inner === 1 ? to : to.add(at.mod(inner)), isWritten: isWritten.value };
+    return { values: this.read(scattered.updates, lanes), targets: targetsOf(this.#s, this, scattered, lanes, this.#width) };
   }
 
   /** Writes what was computed at lanes from `at` on. last: as store() has it. */
@@ -438,21 +347,6 @@ const [MAX_UNROLLED, MAX_STEP] = [16, 8];
 function stepOf(count: number): number {
   for (let step = Math.min(count, MAX_STEP); ; step--) if (count % step === 0) return step;
 }
-
-/** As an unsigned number. isSigned: one below 0 counts from the end of n. */
-const indexOf = (x: Code, n: number, isSigned: boolean): Uint =>
-  x instanceof Int ? (isSigned ? x.lt(0).select(x.add(n), x) : x).bits() : (x as Uint);
-
-/** A truth value as a number, as variables have them. */
-const numberOf = (x: Code): Float => (x instanceof Bool ? x.toUint() : x) as Float;
-
-/** Whether so many adjacent elements are one. */
-const isRepeated = (x: Expr, count: number): boolean => {
-  const last = accessOf(x).axes.at(-1);
-  return last === undefined || (last.stride === 0 && last.size % count === 0);
-};
-
-const asUnsigned = (x: Code): Uint => (x instanceof Int ? x.bits() : (x as Uint));
 
 const wordAt = (words: readonly Uint[], at: Uint): Uint =>
   words.slice(1).reduce((found, word, i) => at.eq(i + 1).select(word, found), words[0]!);
