@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { measureGemms } from "./gemm-sizes.ts";
+import { measureNorms } from "./gemm-norms.ts";
 import { measureSplits } from "./gemm-splits.ts";
 import { seconds } from "./kernels.ts";
 import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
@@ -16,7 +17,7 @@ import { SteadyClock } from "./steady-clock.ts";
 const help = `node build/bench/device/quantised.js [OPTIONS]
 
   --device NAME    device to measure (default: the default device)
-  --parts LIST     of "product,layer,gemm,split,text" (default: all)
+  --parts LIST     of "product,layer,gemm,split,norm,text" (default: all)
   --ways LIST      of "shared,ahead,direct,runs": how the products' shaders read (default: all)
   --tiles TEXT     only tiles with TEXT in their name, "256/32x4" (default: all)
   --filter TEXT    only what has TEXT in its name
@@ -28,7 +29,7 @@ const help = `node build/bench/device/quantised.js [OPTIONS]
 
 Exit status 1 when something fails, or a result is wrong.`;
 
-const PARTS = ["product", "layer", "gemm", "split", "text"] as const;
+const PARTS = ["product", "layer", "gemm", "split", "norm", "text"] as const;
 
 export interface Row {
   readonly part: (typeof PARTS)[number];
@@ -176,6 +177,8 @@ const SPLITS = [
   "512 x 512 x 4096 a^T",
   "64 x 64 x 65536 a^T",
 ];
+/** Rows and columns of layerNorm between products. */
+const NORMS = ["512 x 128", "128 x 512", "1024 x 256", "2048 x 512", "4096 x 512", "8192 x 256"];
 const SMALL_SPLITS = ["20 x 24 x 516 a^T", "17 x 9 x 700 b^T"];
 const SMALL_GEMMS = ["64 x 64 x 64", "33 x 40 x 40", "3 of 34 x 40 x 40", "20 x 24 x 36 b^T", "9 x 12 x 7 a^T"];
 
@@ -243,6 +246,7 @@ async function main(): Promise<void> {
     ),
   );
   await part("split", 0.9, () => measureSplits(device, isSmall ? SMALL_SPLITS : SPLITS, minSeconds, clock, report));
+  await part("norm", 0.95, () => measureNorms(device, isSmall ? ["70 x 64"] : NORMS, minSeconds, clock, report));
   await part("gemm", 1, () => measureGemms(device, isSmall ? SMALL_GEMMS : GEMMS, minSeconds, clock, report));
   console.log(`${((performance.now() - start) / 1000).toFixed(0)} s in all, ${report.failures.length} failures`);
 }

@@ -104,6 +104,21 @@ export type EpilogueOp =
  */
 export type Prologue = { readonly kind: "rms"; readonly epsilon: number } | { readonly kind: "activated"; readonly activation: Activation };
 
+/** A normalization of rows along their last axis, over a first input x: by its mean and variance, or by its mean square; then a gain and a shift for each column. */
+export interface RowNorm {
+  readonly kind: "layerNorm" | "rmsNorm";
+  readonly epsilon: number;
+}
+
+/** Statistics of the rows of a matrix by tiles of columns, [rows, tiles, 2] in float32: means, and sums of squared distances from them. */
+export interface TileStatistics {
+  readonly sizes: readonly number[];
+  /** Of each tile but the last, which may have fewer. */
+  readonly tileColumns: number;
+  /** Of a row. */
+  readonly columns: number;
+}
+
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";
 
@@ -162,11 +177,22 @@ export interface GraphNode {
   /** Of a SHADER whose epilogue can have another node: itself with it, which has the other's result; null: it has no code of this one. */
   readonly withEpilogue?: (
     op: EpilogueOp,
-  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue"> | null;
+  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue" | "withStatistics" | "withNorm"> | null; // prettier-ignore
   /** Of a SHADER that can have a prologue: the same with it, over x and a factor; null: it cannot have this one. */
   readonly withPrologue?: (prologue: Prologue, x: Expr, factor: Expr | null) => Pick<GraphNode, "shader" | "inputs" | "joins"> | null;
   /** Of a SHADER of one result: the prologue over its inputs that computes the same. */
   readonly asPrologue?: Prologue;
+  /** Of a SHADER that can write the statistics of its result's rows too, as a second output: its launch then. */
+  readonly withStatistics?: TileStatistics & { readonly shader: () => ShaderCall };
+  /** Of a SHADER that can normalize its first input x when it loads it, by statistics of its rows: the same with it; null: it cannot. */
+  readonly withNorm?: (
+    norm: RowNorm,
+    x: Expr,
+    statistics: { readonly x: Expr; readonly tileColumns: number },
+    factors: { readonly gain: Expr | null; readonly shift: Expr | null },
+  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation"> | null;
+  /** Of a SHADER of one result: the normalization of its first input that it is, with its gain and its shift behind it. */
+  readonly asNorm?: RowNorm;
   /** Of a SHADER that can share a launch with others. */
   readonly joins?: Joins;
   /** Of a SHADER that is a matrix product. */

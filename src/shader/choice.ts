@@ -40,6 +40,7 @@ export const SHADERS = [
   "relu",
   "rmsNorm",
   "rmsNormGradient",
+  "rowStatistics",
   "softmax",
   "softmaxGradient",
   "splitGemm",

@@ -7,6 +7,7 @@ import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
 import { fuseEpilogues } from "./fuse-epilogues.ts";
+import { fuseNorms } from "./fuse-norms.ts";
 import { fusePrologues } from "./fuse-prologues.ts";
 import { joinLaunches } from "./join-launches.ts";
 import { recomputeSegments } from "./recompute.ts";
@@ -23,6 +24,8 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   // A fusing device does this itself in its graphs, and more of it; shaders are in no graph.
   if (!asOne) stages.push(["constants", foldConstants]);
   stages.push(["epilogues", fuseEpilogues]);
+  // A product that has a norm takes its activation then.
+  stages.push(["norms", fuseNorms]);
   stages.push(["activations", (g) => fuseActivations(g, asOne && capabilities.fusesGraphs)]);
   stages.push(["prologues", fusePrologues]);
   stages.push(["launches", joinLaunches]);

@@ -20,6 +20,8 @@ export interface Result {
 /** What a launch takes into its epilogue: what has numbers for each channel too, what goes by elements alone, or nothing. */
 export type Takes = "channels" | "elements" | "nothing";
 
+type More = Pick<GraphNode, "withStatistics" | "withNorm">;
+
 /** The launch that writes a result, and its forms with what follows it. */
 export class EpilogueLaunch {
   readonly #g: GraphBuilder;
@@ -27,14 +29,18 @@ export class EpilogueLaunch {
   readonly #result: Result & { readonly name: string };
   readonly #params: { readonly [name: string]: number };
   readonly #takes: Takes;
+  readonly #more: (inputs: Inputs, epilogue: EpilogueForm) => More;
 
+  /** more: what else its node can have. */
   constructor(
     g: GraphBuilder,
     kernelOf: (epilogue: EpilogueForm) => Kernel,
     result: Result & { readonly name: string },
     params: { readonly [name: string]: number },
     takes: Takes,
+    more: (inputs: Inputs, epilogue: EpilogueForm) => More = () => ({}),
   ) {
+    this.#more = more;
     this.#g = g;
     this.#kernelOf = kernelOf;
     this.#result = result;
@@ -51,15 +57,16 @@ export class EpilogueLaunch {
   }
 
   /** What its node's epilogue can still have. */
-  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue"> {
+  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue" | "withStatistics" | "withNorm"> {
     const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
       const made = this.#with(inputs, epilogue, op);
       if (made === null) return null;
       const all = Object.values(made.inputs);
       return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
-    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return {};
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return this.#more(inputs, epilogue);
     return {
+      ...this.#more(inputs, epilogue),
       withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
       withEpilogue,
     };

@@ -8,6 +8,7 @@ import type { BufferElements, Parameters, Scope, SharedElements, Var } from "../
 import type { Float, Uint } from "../numbers.ts";
 import { epilogueBuffers, epilogueName, epilogueOf, NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import { kernel, type Kernel } from "./kernel.ts";
+import { NORM_INPUTS, NormOfRows, RowStatistics, type GemmNorm } from "./row-statistics.ts";
 
 export interface Tile {
   readonly bm: number;
@@ -54,6 +55,10 @@ export interface GemmForm {
   readonly isBatched: boolean;
   /** Whether c has parts of sums, [parts, M, N] or [B * parts, M, N], each over perPart columns of A: gemm-sum.ts adds them, and does what follows. */
   readonly isSplit: boolean;
+  /** Whether the launch writes the statistics of each row of c as well, for each tile of columns: row-statistics.ts. */
+  readonly hasStatistics: boolean;
+  /** What is done to a when it is loaded: a normalization of its rows by their statistics; null: nothing. */
+  readonly norm: GemmNorm | null;
 }
 
 export const PLAIN: GemmForm = {
@@ -64,11 +69,15 @@ export const PLAIN: GemmForm = {
   scales: false,
   isBatched: false,
   isSplit: false,
+  hasStatistics: false,
+  norm: null,
 };
 
 /** What of a form is in a kernel's name. */
-export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit }: GemmForm): string =>
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, norm }: GemmForm): string =>
   [
+    hasStatistics ? "statistics" : "",
+    norm === null ? "" : [norm.kind, ...NORM_INPUTS.filter((name) => norm.inputs.includes(name))].join(" "),
     isBatched ? "batched" : "",
     isSplit ? "split" : "",
     transA ? "a transposed" : "",
@@ -78,7 +87,16 @@ export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, is
     ...epilogueName(epilogue),
   ].map((part) => (part === "" ? "" : ` ${part}`)).join(""); // prettier-ignore
 
-const PARAMS = { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32", parts: "u32", perPart: "u32" } as const;
+const PARAMS = {
+  alpha: "f32",
+  beta: "f32",
+  strideA: "u32",
+  strideB: "u32",
+  parts: "u32",
+  perPart: "u32",
+  tileColumns: "u32",
+  epsilon: "f32",
+} as const;
 
 /** Threads of a group. */
 export const threadsOfTile = ({ bm, bn, tm, tn, slices }: Tile): number => (bn / tn) * (bm / tm) * slices;
@@ -91,18 +109,20 @@ export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
 /** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. */
 export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
-  const { bias, epilogue, scales, isBatched, isSplit } = form;
+  const { bias, epilogue, scales, isBatched, isSplit, hasStatistics, norm } = form;
   const threads = threadsOfTile(tile);
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
   const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${fit === "each" ? "" : ` ${fit}`}${formName(form)}`;
-  const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
+  const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...(norm === null ? [] : ["statistics", ...norm.inputs]), ...epilogueBuffers(epilogue)]; // prettier-ignore
   const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
+  const outputs: { readonly [name: string]: "f32" } = { c: "f32", ...(hasStatistics ? { rowStatistics: "f32" } : {}) };
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
     ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
     ...(isSplit ? { parts: "u32", perPart: "u32" } : {}),
+    ...(norm === null ? {} : { tileColumns: "u32", epsilon: "f32" }),
   };
-  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as GemmScope, tile, fit, form)); // prettier-ignore
+  return kernel(key, { inputs, outputs, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as GemmScope, tile, fit, form)); // prettier-ignore
 }
 
 export type GemmScope = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
@@ -176,11 +196,13 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     ...positionsB.map(({ y, x }) => (transB ? fetch(b, column.add(y), from.add(x), n, k) : fetch(b, from.add(y), column.add(x), k, n))),
   ];
   const next: Var<"f32">[][] = fetched(begin).map((values) => values.map((v) => s.variable(v)));
+  const norm = form.norm === null ? null : new NormOfRows(s, form.norm, positionsA.map(({ y }) => row.add(y)), { m, k, column: positionsA[0]!.x, width, isWhole: fit === "whole" }); // prettier-ignore
+  norm?.fetch(begin);
   const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
   /** isAcross: the values are of one row of shared memory, else of one column. */
-  const put = (to: SharedElements<"f32">, first: number, stride: number, isAcross: boolean, { y, x }: { readonly y: Uint; readonly x: Uint }, values: readonly Var<"f32">[]): void => {
-    if (isAcross) to.stores(y.mul(stride).add(x).add(first), values.map((v) => v.value));
-    else values.forEach((v, q) => to.store(x.add(q).mul(stride).add(y).add(first), v.value));
+  const put = (to: SharedElements<"f32">, first: number, stride: number, isAcross: boolean, { y, x }: { readonly y: Uint; readonly x: Uint }, values: readonly Float[]): void => {
+    if (isAcross) to.stores(y.mul(stride).add(x).add(first), values);
+    else values.forEach((v, q) => to.store(x.add(q).mul(stride).add(y).add(first), v));
   }; // prettier-ignore
 
   const ofThread = (at: Uint, stride: number): Uint => (slices === 1 ? at : slice.mul(bk * stride).add(at));
@@ -190,12 +212,22 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     part === null ? 0 : begin,
     end,
     (from) => {
-      positionsA.forEach((at, i) => put(sharedA, 0, rowStrideA, transA, at, next[i]!));
-      positionsB.forEach((at, i) => put(sharedB, behindA, rowStrideB, !transB, at, next[positionsA.length + i]!));
+      positionsA.forEach((at, i) => put(sharedA, 0, rowStrideA, transA, at, norm === null ? next[i]!.map((v) => v.value) : norm.of(i, next[i]!.map((v) => v.value), from))); // prettier-ignore
+      positionsB.forEach((at, i) =>
+        put(
+          sharedB,
+          behindA,
+          rowStrideB,
+          !transB,
+          at,
+          next[positionsA.length + i]!.map((v) => v.value),
+        ),
+      );
       s.barrier();
       const then = from.add(deep);
       s.if(then.lt(end), () => {
         fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
+        norm?.fetch(then);
       });
       for (let step = 0; step < bk; step++) {
         const rows = sharedA.loads(fromA.add(step * rowStrideA), Math.min(tm, 4));
@@ -210,14 +242,20 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     { step: deep, unroll: false },
   );
   const ended = endOf(s, form);
+  const statistics = form.hasStatistics ? new RowStatistics(s, tile) : null;
   const base = index === null ? null : index.mul(m).mul(n);
   /** Writes neighbours of a row of the tile. */
-  const finish = (y: Uint, x: Uint, values: readonly Float[]): void => {
+  const finish = (ownRow: Uint, ownColumn: Uint, values: readonly Float[]): void => {
+    const [y, x] = [row.add(ownRow), column.add(ownColumn)];
     const flat = y.mul(n).add(x);
     const at = base === null ? flat : base.add(flat);
     const write = (first: number, count: number): void => {
       const inside = fit === "whole" ? isThere : y.lt(m).and(x.add(first).lt(n));
-      const store = (): void => c.storesInside(at.add(first), ended(values.slice(first, first + count), at.add(first), x.add(first)));
+      const store = (): void => {
+        const results = ended(values.slice(first, first + count), at.add(first), x.add(first));
+        c.storesInside(at.add(first), results);
+        statistics?.note(ownRow, ownColumn.add(first), results);
+      };
       if (inside === null) store();
       else s.if(isThere === null || inside === isThere ? inside : inside.and(isThere), store);
     };
@@ -231,7 +269,8 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
         visit(ty.mul(tm).add(i), tx.mul(wide).add(half === 0 ? 0 : bn / 2), rowSums.slice(half, half + wide).map((v) => v.value)); // prettier-ignore
     });
   if (shared === null) {
-    each((y, x, values) => finish(row.add(y), column.add(x), values));
+    each(finish);
+    statistics?.write({ row, column, m, n });
     return;
   }
   each((y, x, values) => shared.stores(slice.mul(bm * bn).add(y.mul(bn)).add(x), values)); // prettier-ignore
@@ -240,11 +279,12 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     const item = s.local.add(i);
     const add = (): void => {
       const parts = Array.from({ length: slices }, (_, z) => shared.loads(item.mul(4).add(z * bm * bn), 4));
-      finish(row.add(item.div(bn / 4)), column.add(item.mod(bn / 4).mul(4)), parts.reduce((a, b) => a.map((v, q) => v.add(b[q]!)))); // prettier-ignore
+      finish(item.div(bn / 4), item.mod(bn / 4).mul(4), parts.reduce((a, b) => a.map((v, q) => v.add(b[q]!)))); // prettier-ignore
     };
     if (i + threads <= (bm * bn) / 4) add();
     else s.if(item.lt((bm * bn) / 4), add);
   }
+  statistics?.write({ row, column, m, n });
 }
 
 export function fitOf(

@@ -1,8 +1,9 @@
 /** Matrix products by shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, type AsGemm } from "../../graph/graph.ts";
+import { Expr, type AsGemm, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
 import { choosesShader } from "../choice.ts";
+import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { variantOf } from "../shader-forms.ts";
 import { chosen, packs, type Sized } from "./chosen.ts";
 import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
@@ -11,6 +12,7 @@ import { gemmDot } from "./gemm-dot.ts";
 import { gemmSum, SPLIT_TILES, splitOf, type Split } from "./gemm-sum.ts";
 import { fitOf, gemm, groupsOfTile, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
+import { notesRows, type NormInput } from "./row-statistics.ts";
 
 type Params = { readonly [name: string]: number };
 
@@ -62,6 +64,10 @@ interface Product {
   readonly form: GemmForm;
   /** Of the launch that writes the product. */
   readonly kernel: (epilogue: EpilogueForm) => Kernel;
+  /** The same of another form; null: it has none with statistics, or a norm. */
+  readonly inForm: ((form: GemmForm) => (epilogue: EpilogueForm) => Kernel) | null;
+  /** Columns of a tile; null: its launch writes no statistics. */
+  readonly tileColumns: number | null;
   /** The launch before it that writes the parts of its sums, of which it is told. */
   readonly partial: { readonly kernel: Kernel; readonly split: Split } | null;
   /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
@@ -72,16 +78,21 @@ interface Product {
 function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
   const [m, n, k] = sizes;
   const choice = choiceFor(g, sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
-  if (choice === DOT) return { form, kernel: (epilogue) => gemmDot({ ...form, epilogue }), partial: null, extent: k };
+  const plain = { form, inForm: null, tileColumns: null, partial: null };
+  if (choice === DOT) return { ...plain, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const { tile, split } = choice;
   const fit = fitOf(tile, sizes, form);
   const isSlow = fit === "each" || (tile === TILES.tinyInEight && k > MAX_DEPTH);
   const extent = isSlow ? 0 : Math.min(m, n, k);
-  if (split === null) return { form, kernel: (epilogue) => gemm(tile, fit, { ...form, epilogue }), partial: null, extent };
+  if (split === null) {
+    const inForm = (own: GemmForm) => (epilogue: EpilogueForm) => gemm(tile, fit, { ...own, epilogue });
+    const isRead = !form.isBatched && fit !== "each";
+    return { ...plain, kernel: inForm(form), inForm: isRead ? inForm : null, tileColumns: notesRows(tile) ? tile.bn : null, extent };
+  }
   const { transA, transB, isBatched } = form;
   const kernel = gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, isSplit: true });
   const c = form.isBatched ? [count, m, n] : [m, n];
-  return { form, kernel: (epilogue) => gemmSum({ ...form, epilogue }, c), partial: { kernel, split }, extent };
+  return { ...plain, kernel: (epilogue) => gemmSum({ ...form, epilogue }, c), partial: { kernel, split }, extent };
 }
 
 /** Whether strides are those of the transpose of a packed matrix. */
@@ -134,8 +145,49 @@ function operandsOf(own: readonly Expr[], { bias }: GemmForm, sizes: readonly nu
   });
 }
 
+/** Tiles of a row whose statistics each thread merges again: more take longer than a launch. */
+const MAX_TILES = 16;
+
+/** Of a GEMM's node: its launch with statistics of its rows, and with a norm of its first operand by such. */
+function normsOf(
+  g: GraphBuilder,
+  { form, inForm, tileColumns }: Product,
+  output: Output,
+  params: Params,
+): (inputs: Inputs, epilogue: EpilogueForm) => Pick<GraphNode, "withStatistics" | "withNorm"> {
+  const [rows, columns] = output.sizes.slice(-2) as [number, number];
+  const use = { dtype: "float32", extent: columns, isPacked: true } as const;
+  if (inForm === null || !choosesShader(g.capabilities, g.isAlone, "rowStatistics", use)) return () => ({});
+  return (inputs, epilogue) => {
+    const withNorm: NonNullable<GraphNode["withNorm"]> = ({ kind, epsilon }, x, statistics, { gain, shift }) => {
+      if (form.transA || statistics.x.sizes[1]! > MAX_TILES) return null;
+      const { a: _, b, bias, ...rest } = inputs as { readonly [name: string]: Expr };
+      const factors = { ...(gain === null ? {} : { gain }), ...(shift === null ? {} : { shift }) };
+      const next: Inputs = { a: x, b: b!, ...(bias === undefined ? {} : { bias }), statistics: statistics.x, ...factors, ...rest };
+      if (Object.keys(next).length + 1 > MAX_BUFFERS) return null;
+      const own: GemmForm = { ...form, norm: { kind, inputs: Object.keys(factors) as NormInput[] } };
+      const numbers = { ...params, epsilon, tileColumns: statistics.tileColumns };
+      const launch = new EpilogueLaunch(g, inForm(own), output, numbers, "elements");
+      const { withActivation } = launch.epilogues(next, epilogue);
+      return {
+        shader: launch.call(next, epilogue),
+        inputs: Object.values(next),
+        ...(withActivation === undefined ? {} : { withActivation }),
+      };
+    };
+    if (tileColumns === null || Object.keys(inputs).length + 2 > MAX_BUFFERS) return { withNorm };
+    const sizes = [rows, Math.ceil(columns / tileColumns), 2];
+    const shader = (): ShaderCall => {
+      const shapes = Object.fromEntries([...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const), ["c", output.sizes], ["rowStatistics", sizes]]); // prettier-ignore
+      return callOf(g.capabilities, inForm({ ...form, hasStatistics: true })(epilogue), { shapes, params });
+    };
+    return { withNorm, withStatistics: { sizes, tileColumns, columns, shader } };
+  };
+}
+
 /** A GEMM by a shader, whose launch can take an epilogue. */
-function gemmLaunch(g: GraphBuilder, { form, kernel, partial }: Product, inputs: Inputs, output: Output, params: Params): Expr {
+function gemmLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Expr {
+  const { form, kernel, partial } = product;
   // The epilogue reads the operands as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
   if (partial !== null) {
@@ -148,7 +200,7 @@ function gemmLaunch(g: GraphBuilder, { form, kernel, partial }: Product, inputs:
     const sum = new EpilogueLaunch(g, kernel, output, { ...params, parts }, "elements");
     return g.shader(sum.call(read, NO_EPILOGUE), Object.values(read), [output], sum.epilogues(read, NO_EPILOGUE))[0]!;
   }
-  const launch = new EpilogueLaunch(g, kernel, output, params, "elements");
+  const launch = new EpilogueLaunch(g, kernel, output, params, "elements", normsOf(g, product, output, params));
   const shader = launch.call(own, NO_EPILOGUE);
   const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
   const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };

@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, isWhole, type AsOperator, type Prologue } from "../../graph/graph.ts";
+import { Expr, isWhole, type AsOperator, type Prologue, type RowNorm } from "../../graph/graph.ts";
 import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
@@ -133,7 +133,7 @@ function ofRows(
   x: Expr,
   more: { readonly [name: string]: Expr } = {},
   eps = 0,
-  of: { readonly asPrologue?: Prologue } = {},
+  of: { readonly asPrologue?: Prologue; readonly asNorm?: RowNorm } = {},
 ): Expr {
   const output = { name: "y", dtype: x.dtype, sizes: x.sizes };
   return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps, ignored: 0 }, ...of });
@@ -152,7 +152,7 @@ export function softmaxShader(g: GraphBuilder, name: "softmax" | "logSoftmax", x
 export function layerNormShader(g: GraphBuilder, x: Expr, weight: Expr, bias: Expr, epsilon: number): Expr | null {
   const e = chosen(g, "layerNorm", [x, weight, bias], x.sizes[1]!);
   if (e === null || weight.dtype !== x.dtype || bias.dtype !== x.dtype) return null;
-  return ofRows(g, rows.layerNorm(e, x.sizes[1]!), x, { weight, bias }, epsilon);
+  return ofRows(g, rows.layerNorm(e, x.sizes[1]!), x, { weight, bias }, epsilon, { asNorm: { kind: "layerNorm", epsilon } });
 }
 
 /** Of x [rows, columns]; weight: [columns], of x's dtype. */
@@ -160,7 +160,7 @@ export function rmsNormShader(g: GraphBuilder, x: Expr, weight: Expr | null, eps
   const columns = x.sizes[1]!;
   const e = chosen(g, "rmsNorm", weight === null ? [x] : [x, weight], columns);
   if (e === null) return null;
-  const of = { asPrologue: { kind: "rms", epsilon } } as const;
+  const of = { asPrologue: { kind: "rms", epsilon }, asNorm: { kind: "rmsNorm", epsilon } } as const;
   return weight === null
     ? ofRows(g, rows.rmsNormPlain(e, columns), x, {}, epsilon, of)
     : ofRows(g, rows.rmsNorm(e, columns), x, { weight }, epsilon, of);
