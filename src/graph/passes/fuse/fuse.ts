@@ -157,6 +157,7 @@ function measured(
   measure: MeasureRegion | null,
   stands: (node: GraphNode) => GraphNode,
 ): readonly GraphNode[] {
+  // Alone, a write over a buffer would be one over a copy.
   if (list.some((grouped) => grouped.nodes.some((node) => isOnlyCode(node) || isScatter(node)))) return [region];
   const nodes = list.flatMap((grouped) => grouped.nodes.map(stands));
   const found = measure?.(region, nodes, constantsOf(nodes, facts)) ?? null;
