@@ -5,18 +5,18 @@ import { close } from "./tools/counts.ts";
 import { cellVersions, ensureCell, type CellEnvironment } from "./cells/linux/cell.ts";
 import { runInContainer } from "./cells/linux/container.ts";
 import { CellReport } from "./cells/linux/report.ts";
-import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./cells/linux/steps.ts";
+import { conformance, fusionTests, libraryTests, runtimeSteps, trainingSteps } from "./cells/linux/steps.ts";
 
 const help = `npm run verify:linux [-- OPTIONS]
 
 Runs the project on Microsoft's libdirectml.so (feature level 6.2), over the Vulkan runtime and Mesa's lavapipe, which is
 a Vulkan driver on the CPU. Builds and fetches first what is missing, without root: build:vulkan, fetch:directml,
-lavapipe. Runs the ABI suite, the runtime's own tests, the tests in TypeScript on Node 20, 22, 24 and 26, the quickstart's
-training on both libraries, the comparison of every operator (dxtensor verify), and looks for leaks.
+lavapipe. Runs the ABI suite, the runtime's own tests, the tests in TypeScript on Node 20, 22, 24 and 26, those of fusion
+with fusion wherever it can be and guard areas around all memory, the quickstart's training on both libraries, the comparison of every operator (dxtensor verify), and looks for leaks.
 
   --quick        a subset on the running Node, under five minutes when everything is cached
   --prepare      builds and fetches what is missing, and runs nothing
-  --only PART    only the steps whose name contains it: runtime, tests, training, verify, container
+  --only PART    only the steps whose name contains it: runtime, tests, fusion, training, verify, container
   --driver NAME  "lavapipe" (default) or "system": the machine's own Vulkan drivers, a GPU's too
   --container    also in a container of Debian 11, which has Ubuntu 20.04's C library
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report}; the rest goes to stderr
@@ -37,6 +37,7 @@ type Step = (report: CellReport, env: CellEnvironment, options: Options) => Prom
 const steps: readonly (readonly [name: string, step: Step])[] = [
   ["runtime", runtimeSteps],
   ["tests", libraryTests],
+  ["fusion", fusionTests],
   ["training", trainingSteps],
   ["verify", conformance],
 ];

@@ -105,6 +105,22 @@ export async function libraryTests(report: CellReport, env: Environment, { quick
   }
 }
 
+/** Regions with fusion wherever it can be, and guard areas around all memory; whole: recorded programs and golden cases too, without guard areas. */
+export async function fusionTests(report: CellReport, env: Environment, { quick }: Options) {
+  const fused = { ...vitestEnv(env), DXTENSOR_FUSE: "always" };
+  await report.vitest("tests of fusion with guard areas", process.execPath, ["test/graph/passes/fuse/", "test/runtime/guards"], {
+    env: { ...fused, DXTENSOR_GUARD: "1" },
+    file: at("test-results", "ctrf-fusion.json"),
+    timeoutMs: minutes(20),
+  });
+  if (quick) return;
+  await report.vitest("programs and golden cases with fusion", process.execPath, ["test/programs", "test/golden"], {
+    env: fused,
+    file: at("test-results", "ctrf-fused-programs.json"),
+    timeoutMs: minutes(45),
+  });
+}
+
 /** The quickstart's training on cpu and on Microsoft's library, and thousands of steps of a small one. */
 export async function trainingSteps(report: CellReport, env: Environment, { quick }: Options) {
   const options = { env: { ...env, ...noLeaks }, verify: leaksIn };

@@ -54,6 +54,9 @@ export const quickFiles = [
   "test/optim/flat",
 ];
 
+/** The tests of fused regions. */
+export const fusedFiles = ["test/graph/passes/fuse/", "test/runtime/guards"];
+
 export function addonStep(node: number, { native } = paths): Step {
   const version = recipe.nodes[node];
   return {
@@ -93,10 +96,12 @@ interface Tests {
   /** Minutes for each file. */
   readonly limit: number;
   readonly jobs?: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-export function testsStep(name: string, node: number, { devices, files = [], limit, jobs = 1 }: Tests, where = paths): Step {
-  const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
+export function testsStep(name: string, node: number, { devices, files = [], limit, jobs = 1, env = {} }: Tests, where = paths): Step {
+  const settings = Object.entries(env).map(([variable, value]) => `-${variable}-${value}`.toLowerCase().replaceAll("_", "-"));
+  const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}${settings.join("")}.json`;
   const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
   return {
     name: `tests in TypeScript ${name}, node.exe ${recipe.nodes[node]}`,
@@ -104,7 +109,7 @@ export function testsStep(name: string, node: number, { devices, files = [], lim
     command: ["node.exe", `${where.tests}/run.mjs`, ...options, ...files.flatMap((file) => ["--filter", file])],
     report,
     // A first execution compiles shaders for the processor, which takes long for some.
-    env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)) },
+    env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)), ...env },
     timeoutMs: minutes(limit * 3),
   };
 }
@@ -136,6 +141,12 @@ export function stepsOf({ isQuick, node = null }: { readonly isQuick: boolean; r
     directmlSuite(),
     { name: "kernels", command: ["kernel_test.exe"], timeoutMs: minutes(10) },
     testsStep("on DirectML.dll", newest, { devices: "dml:0", files: isQuick ? quickFiles : [], limit: isQuick ? 10 : 40 }),
+    testsStep("with fusion and guard areas on DirectML.dll", newest, {
+      devices: "dml:0",
+      files: fusedFiles,
+      limit: 10,
+      env: { DXTENSOR_FUSE: "always", DXTENSOR_GUARD: "1" },
+    }),
     { ...verifyStep({ isQuick }), node: newest },
   ];
   if (isQuick) return steps;
