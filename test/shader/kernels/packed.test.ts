@@ -245,7 +245,8 @@ eachDevice("layers of packed weights by shaders", (device) => {
     { bits: 4, blockSize: 6, width: 18 },
   ] as const;
 
-  it.each(kinds)("%o", (kind) => {
+  // A driver for CPUs compiles some of these shaders for minutes.
+  it.each(kinds)("%o", { timeout: 600_000 }, (kind) => {
     const { width = 96, ...options } = kind as { readonly width?: number } & dx.nn.QuantizeModuleOptions;
     const made = (["off", "on"] as const).map((mode) => {
       setVariable("DXTENSOR_SHADERS", mode);

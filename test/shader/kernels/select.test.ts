@@ -245,7 +245,7 @@ describe("DXTENSOR_SHADERS", () => {
     expect([8, 16, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
     expect([1, 64, 65].map((rows) => chooses(true, "packedLinear", rows))).toEqual([true, true, false]);
     expect([128, 256, 4096].map((n) => chooses(true, "attention", n))).toEqual([false, true, true]);
-    expect(chooses(true, "attention", 1024, "float32", false)).toBe(false);
+    expect([128, 1024].map((n) => chooses(true, "attention", n, "float32", false))).toEqual([false, true]);
     expect([8, 16].map((n) => chooses(true, "linear", n, "float32", false))).toEqual([false, true]);
     expect([128, 2048].map((n) => chooses(true, "causalAttentionGradient", n, "float32", false))).toEqual([false, true]);
   });
