@@ -102,9 +102,14 @@ export interface Compiled<Args extends readonly unknown[], Result> {
 
 const NO_CHANGES: readonly Change[] = [];
 
+const CHANGED_SETTINGS = "settings changed, and the first path was not kept";
+
 /** All paths for one kind of arguments. */
 interface Root {
-  readonly start: Step;
+  /** Where paths begin. */
+  start: Step;
+  /** Whether the path of the only exit was let go of: the next run is a recording. */
+  isReleased: boolean;
   readonly placeholders: Placeholders;
   /** In what it differs from the one before. */
   readonly reason: string;
@@ -135,6 +140,7 @@ function remember(roots: Map<string, Root>): void {
 
 /** @internal What calls of a compiled function share. */
 export class CompiledFunction {
+  readonly #keepsGraphs: boolean;
   readonly roots = new Map<string, Root>();
   recent: TraceExit | null = null;
   recentProgram: Executable | null = null;
@@ -153,7 +159,8 @@ export class CompiledFunction {
   /** The last of the roots. */
   #newest: Root | null = null;
 
-  constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions) {
+  constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions, keepsGraphs = true) {
+    this.#keepsGraphs = keepsGraphs;
     this.#fn = fn;
     this.name = name;
     this.#options = options;
@@ -264,7 +271,16 @@ export class CompiledFunction {
     }
     this.recent = exit;
     root.recent = exit;
-    return this.#finish(root, exit, outcome!, objects, callArgs, run, args);
+    const result = this.#finish(root, exit, outcome!, objects, callArgs, run, args);
+    if (run.host?.length === 0) this.#releasePath(root, exit);
+    return result;
+  }
+
+  /** Where nobody asks for graphs: the program of the only path is all that calls need, as long as the settings stay. */
+  #releasePath(root: Root, exit: TraceExit): void {
+    if (this.#keepsGraphs || root.isReleased || root.exits.length > 1 || this.#bucketing !== null || !exit.releasePath()) return;
+    root.start = new Step(null, null);
+    root.isReleased = true;
   }
 
   /** run: of a function that did not run, since its calls are not checked, no more than its inputs. args: null for such. */
@@ -368,6 +384,7 @@ export class CompiledFunction {
       const reason = this.recordings.kinds.add(callArgs.tensors, args);
       root = {
         start: new Step(null, null),
+        isReleased: false,
         placeholders: new Placeholders(callArgs, this.#recorded),
         reason,
         exits: [],
@@ -398,7 +415,7 @@ export class CompiledFunction {
       for (const e of run.varied) e.varies = true;
       for (const e of root.exits) {
         e.dispose();
-        e.step.dropExits();
+        e.step?.dropExits();
       }
       root.exits.length = 0;
       root.recent = null;
@@ -407,7 +424,7 @@ export class CompiledFunction {
     for (const known of run.at.exits) if (known.matches(outcome, effects, run.continuations)) return known;
     const exit = new TraceExit(run, root.placeholders, outcome, effects);
     if (run.varied.size === 0 && this.#bucketing === null)
-      this.recordings.note(this.#restarted ?? (root.exits.length === 0 ? root.reason : (run.reason ?? "another result")));
+      this.recordings.note(this.#restarted ?? (root.exits.length === 0 ? root.reason : root.isReleased ? CHANGED_SETTINGS : (run.reason ?? "another result"))); // prettier-ignore
     run.at.addExit(exit);
     root.exits.push(exit);
     return exit;
@@ -434,10 +451,22 @@ export function compile<Args extends readonly unknown[], Result>(
   fn: (...args: Args) => Result,
   options: CompileOptions = {},
 ): Compiled<Args, Result> {
+  return compileKeeping(fn, options, true);
+}
+
+/**
+ * compile() of a function whose explain() and profileSync() may not be asked for where keepsGraphs is false. A path without checks, host state and changes
+ * outside is not kept then: that of a model has megabytes. If settings change, as by eval(), it is recorded once more. @package
+ */
+export function compileKeeping<Args extends readonly unknown[], Result>(
+  fn: (...args: Args) => Result,
+  options: CompileOptions,
+  keepsGraphs: boolean,
+): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
   const { autocast: dtype } = options;
   const traced = dtype === undefined ? fn : (...args: Args): Result => autocast(dtype, () => fn(...args));
-  const compiled = new CompiledFunction(traced as (...args: never[]) => unknown, name, options);
+  const compiled = new CompiledFunction(traced as (...args: never[]) => unknown, name, options, keepsGraphs);
   remember(compiled.roots);
   const run = (...args: Args): Result =>
     batching() === null && tracer() === null && !isAnomalyEnabled() ? (compiled.call(args) as Result) : traced(...args);

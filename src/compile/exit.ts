@@ -11,7 +11,7 @@ import { inGroups, type GradientEdge } from "./gradient-edges.ts";
 import { repeat, type HostEvent } from "./host-state.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import type { Outcome } from "./objects.ts";
-import { collectBefore, NO_VALUES, type ProgramOptions, type Values } from "./program.ts";
+import { collectBefore, CompiledProgram, NO_VALUES, type ProgramOptions, type Values } from "./program.ts";
 import { makeExecutable, type Executable } from "./schedule.ts";
 import type { Continuation, Move } from "./flows.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
@@ -114,7 +114,8 @@ function viewsAmong(handed: ReadonlySet<Tensor>, isTraced: (t: Tensor) => boolea
 }
 
 export class TraceExit {
-  readonly step: Step;
+  /** Where the path ends; null: it is not kept. */
+  #step: Step | null;
   readonly results: readonly Operand[];
   readonly effects: readonly Effect[];
   readonly continuations: readonly Continuation[];
@@ -146,7 +147,7 @@ export class TraceExit {
   modes = 0;
   #program: Executable | null = null;
   readonly device: Device | null;
-  readonly #path: readonly Event[];
+  #path: readonly Event[];
   readonly #placeholders: Placeholders;
   /** Gradients of leaves outside that the path begins with. */
   readonly #begins: readonly GradientEffect[];
@@ -156,8 +157,8 @@ export class TraceExit {
   readonly #isTraced: (t: Tensor) => boolean;
 
   constructor(run: Run, placeholders: Placeholders, outcome: Outcome, effects: readonly Effect[]) {
-    this.step = run.at;
-    this.#isTraced = (t) => run.isTraced(t);
+    this.#step = run.at;
+    this.#isTraced = run.tracedTest;
     this.#placeholders = placeholders;
     this.outcome = outcome;
     this.effects = effects;
@@ -287,6 +288,20 @@ export class TraceExit {
   /** What a program of it is made of. */
   get source(): Source {
     return { path: this.#path, begins: this.#placeholders.tensors.map((t) => t?.storage ?? null), outputs: this.outputs };
+  }
+
+  get step(): Step | null {
+    return this.#step;
+  }
+
+  /** Lets go of the path where nothing but values comes out of the program. Whether it has. */
+  releasePath(): boolean {
+    const others = this.effects.length + this.continuations.length + this.moves.length + this.backwards.length + this.views.size;
+    if (!(this.#program instanceof CompiledProgram) || others > 0) return false;
+    this.#program.forget();
+    this.#step = null;
+    this.#path = [];
+    return true;
   }
 
   /** Pairs the storages of its arguments with those of a larger trace. */

@@ -220,7 +220,7 @@ export class CompiledProgram {
   readonly name: string;
   /** Null where it is made again when somebody asks. */
   #made: Made | null;
-  readonly #remake: (() => Made) | null;
+  #remake: (() => Made) | null;
   readonly #outputBytes: readonly number[];
   readonly #groups: Groups;
   /** Storages outside that it writes to. */
@@ -327,6 +327,11 @@ export class CompiledProgram {
 
   get description(): Plan {
     return this.#remade.plan;
+  }
+
+  /** Nobody asks for its graph: it is not made again. */
+  forget(): void {
+    this.#remake = null;
   }
 
   get #remade(): Made {

@@ -47,6 +47,8 @@ export const newRecorded = (name: string, unrolls: string | null = null): Record
   enclosed: null,
 });
 
+const isTracedBy = ({ views }: Recorded, t: Tensor): boolean => t.storage.trace !== null || views.has(t);
+
 export abstract class Recorder {
   /** The last event. */
   at: Step;
@@ -90,7 +92,13 @@ export abstract class Recorder {
 
   /** Whether a tensor is of this function's runs, not from outside. */
   isTraced(t: Tensor): boolean {
-    return t.storage.trace !== null || this.recorded.views.has(t);
+    return isTracedBy(this.recorded, t);
+  }
+
+  /** The same after the run, which it does not keep. */
+  get tracedTest(): (t: Tensor) => boolean {
+    const { recorded } = this;
+    return (t) => isTracedBy(recorded, t);
   }
 
   protected get aliases(): ArgumentAliases {

@@ -1,6 +1,7 @@
 import { queryObjects } from "node:v8";
 import { expect, it } from "vitest";
-import { executableOf } from "../../src/compile/compile.ts";
+import { compileKeeping, executableOf } from "../../src/compile/compile.ts";
+import { Step } from "../../src/compile/log.ts";
 import { CompiledProgram } from "../../src/compile/program.ts";
 import { Graph } from "../../src/graph/graph.ts";
 import * as dx from "../../src/index.ts";
@@ -80,4 +81,36 @@ it("leaves no graph of a large program in memory", () => {
   large(x).dispose();
   expect(Number(queryObjects(Graph))).toBeLessThanOrEqual(before);
   large.dispose();
+});
+
+it("keeps no path where nobody asks for graphs, and records once more when settings change", () => {
+  const x = dx.tensor([1, 2, 3, 4], { device });
+  const cache = dx.zeros([4], { device });
+  let runs = 0;
+  const made = compileKeeping(
+    (t: dx.Tensor) => {
+      runs++;
+      let y = t;
+      for (let i = 0; i < 180; i++) y = y.mul(weight).add(i).sin();
+      cache.add_(y);
+      return y.add(cache);
+    },
+    { check: false, fuse: "off" },
+    false,
+  );
+  const before = Number(queryObjects(Step));
+  const first = [...made(x).dataSync()] as number[];
+  const isTimes = (y: dx.Tensor, factor: number): boolean =>
+    [...y.dataSync()].every((v, i) => Math.abs(Number(v) - factor * first[i]!) < 1e-5);
+  expect(isTimes(made(x), 1.5)).toBe(true);
+  expect([runs, made.programs, programOf(made).keepsGraph]).toEqual([1, 1, false]);
+  expect(Number(queryObjects(Step)) - before).toBeLessThan(10);
+  // A module of the user's anywhere may behave in another way now.
+  new dx.nn.Linear(2, 2).eval();
+  expect(isTimes(made(x), 2)).toBe(true);
+  new dx.nn.Linear(2, 2).eval();
+  made(x).dispose();
+  made(x).dispose();
+  expect([runs, made.programs]).toEqual([3, 2]);
+  made.dispose();
 });

@@ -1,5 +1,5 @@
 /** A cache of keys and values with the programs that fill it and read it. A model keeps its sessions, so that later calls find programs and cache. */
-import { compile, type Compiled } from "../../compile/compile.ts";
+import { compileKeeping, type Compiled } from "../../compile/compile.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { labelled } from "../../host/call-site.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
@@ -117,7 +117,7 @@ export class Session {
     if (program === undefined) {
       const model = this.#model;
       const { cache } = this;
-      program = compile(
+      program = compileKeeping(
         (tokens: Tensor, positions: Tensor, last: Tensor) => {
           const hidden = model.hiddenStates(tokens, new CachedPass(cache, positions, seen));
           const width = hidden.shape[2]!;
@@ -129,6 +129,7 @@ export class Session {
           return wanted === "token" ? toDType(argmax(logits, -1), "int32") : toDType(logits, "float32");
         },
         { check: false, name: `generate ${key}` },
+        false,
       );
       this.#programs.set(key, program);
     }
