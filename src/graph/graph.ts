@@ -84,9 +84,11 @@ export interface FusedNodes {
   readonly shader: () => string;
 }
 
-/** What a node's epilogue does to its result: a sum with a tensor of its sizes, batch norm with known statistics, or relu's gradient. */
+/** What a node's epilogue does to its result: a sum with a tensor of its sizes, batch norm with known statistics, a cast, or relu's gradient. */
 export type EpilogueOp =
   | { readonly kind: "add"; readonly addend: Expr }
+  /** Of float32 and float16 to the other. */
+  | { readonly kind: "cast" }
   | {
       readonly kind: "norm";
       readonly epsilon: number;
@@ -191,6 +193,10 @@ export interface GraphNode {
     statistics: { readonly x: Expr; readonly tileColumns: number },
     factors: { readonly gain: Expr | null; readonly shift: Expr | null },
   ) => Pick<GraphNode, "shader" | "inputs" | "withActivation"> | null;
+  /** Of a SHADER that can read float32 instead of float16, or float16 instead of float32: the same with x in place of what was cast; null: it cannot. */
+  readonly withCast?: (cast: Value, x: Expr) => Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "origin"> | null;
+  /** Of a SHADER that casts float32 to float16, or back. */
+  readonly isCast?: boolean;
   /** Of a SHADER of one result: the normalization of its first input that it is, with its gain and its shift behind it. */
   readonly asNorm?: RowNorm;
   /** Of a SHADER that can share a launch with others. */

@@ -1,6 +1,7 @@
 /** Makes sums with tensors, batch norm with known statistics, and relu's gradient the epilogue of the shader whose result only they read. */
 import { isWhole, withNodes, type EpilogueOp, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { removeDeadCode } from "./dead-code.ts";
+import { isFloatCast } from "./fuse-casts.ts";
 
 interface Facts {
   readonly makers: ReadonlyMap<Value, GraphNode>;
@@ -30,6 +31,7 @@ function reluGradientOf(node: GraphNode, facts: Facts): readonly { readonly x: E
 function opsOf(node: GraphNode, facts: Facts): readonly { readonly x: Expr; readonly op: EpilogueOp }[] {
   const [a, b, variance, gain, shift] = node.inputs;
   if (node.attributes.fusedActivation != null) return [];
+  if (isFloatCast(node)) return [{ x: a!, op: { kind: "cast" } }];
   if (node.operator === "ELEMENT_WISE_ADD" && a && b) return [{ x: a, op: { kind: "add", addend: b } }, { x: b, op: { kind: "add", addend: a } }]; // prettier-ignore
   if (node.operator === "ELEMENT_WISE_IF" || node.operator === "ACTIVATION_RELU_GRAD") return reluGradientOf(node, facts);
   if (node.operator !== "BATCH_NORMALIZATION" || !a || !b || !variance || !gain || !shift) return [];
@@ -80,11 +82,12 @@ function nodeWithEpilogue(
   for (const { x, op, at } of candidates.toSorted((p, q) => q.at - p.at)) {
     const host = nodes[at]!;
     if (host.withEpilogue === undefined || host.mark !== node.mark || readers.get(x.value) !== 1 || !isWhole(x)) continue;
-    if (host.outputs[0]!.value !== x.value || !isWhole(result) || !sameSizes(x, result) || result.dtype !== x.dtype) continue;
+    if (host.outputs[0]!.value !== x.value || !isWhole(result) || !sameSizes(x, result)) continue;
+    if ((result.dtype === x.dtype) === (op.kind === "cast")) continue;
     const made = host.withEpilogue(op);
     if (made === null) continue;
     // With an epilogue it shares no launch.
-    const { withEpilogue: _, withActivation: __, withPrologue: ___, joins: ____, withStatistics: _____, withNorm: ______, ...rest } = host; // prettier-ignore
+    const { withEpilogue: _, withActivation: __, withPrologue: ___, joins: ____, withStatistics: _____, withNorm: ______, withCast: _______, ...rest } = host; // prettier-ignore
     return { node: { ...rest, ...made, outputs: [result], origin: `${host.origin} + ${node.origin}` }, at };
   }
   return null;

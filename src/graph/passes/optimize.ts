@@ -6,6 +6,7 @@ import { mergeCommonSubexpressions } from "./common-subexpressions.ts";
 import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
+import { fuseCasts } from "./fuse-casts.ts";
 import { fuseEpilogues } from "./fuse-epilogues.ts";
 import { fuseNorms } from "./fuse-norms.ts";
 import { fusePrologues } from "./fuse-prologues.ts";
@@ -23,6 +24,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   ];
   // A fusing device does this itself in its graphs, and more of it; shaders are in no graph.
   if (!asOne) stages.push(["constants", foldConstants]);
+  stages.push(["casts", fuseCasts]);
   stages.push(["epilogues", fuseEpilogues]);
   // A product that has a norm takes its activation then.
   stages.push(["norms", fuseNorms]);

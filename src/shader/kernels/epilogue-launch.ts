@@ -22,6 +22,13 @@ export type Takes = "channels" | "elements" | "nothing";
 
 type More = Pick<GraphNode, "withStatistics" | "withNorm">;
 
+/** What else its node can have. */
+interface Others {
+  readonly more?: (inputs: Inputs, epilogue: EpilogueForm) => More;
+  /** Whether it writes the other float type too. Default: false. */
+  readonly casts?: boolean;
+}
+
 /** The launch that writes a result, and its forms with what follows it. */
 export class EpilogueLaunch {
   readonly #g: GraphBuilder;
@@ -29,18 +36,17 @@ export class EpilogueLaunch {
   readonly #result: Result & { readonly name: string };
   readonly #params: { readonly [name: string]: number };
   readonly #takes: Takes;
-  readonly #more: (inputs: Inputs, epilogue: EpilogueForm) => More;
+  readonly #others: Others;
 
-  /** more: what else its node can have. */
   constructor(
     g: GraphBuilder,
     kernelOf: (epilogue: EpilogueForm) => Kernel,
     result: Result & { readonly name: string },
     params: { readonly [name: string]: number },
     takes: Takes,
-    more: (inputs: Inputs, epilogue: EpilogueForm) => More = () => ({}),
+    others: Others = {},
   ) {
-    this.#more = more;
+    this.#others = others;
     this.#g = g;
     this.#kernelOf = kernelOf;
     this.#result = result;
@@ -64,9 +70,12 @@ export class EpilogueLaunch {
       const all = Object.values(made.inputs);
       return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
-    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return this.#more(inputs, epilogue);
+    // Nothing else follows a cast.
+    if (epilogue.casts === true) return {};
+    const more = this.#others.more?.(inputs, epilogue) ?? {};
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return more;
     return {
-      ...this.#more(inputs, epilogue),
+      ...more,
       withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
       withEpilogue,
     };
@@ -74,6 +83,7 @@ export class EpilogueLaunch {
 
   /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
   #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
+    if (op.kind === "cast") return this.#others.casts === true ? { inputs, epilogue: { ...epilogue, casts: true } } : null;
     if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
     // The readers of a GEMM's result may see it in another shape, with the elements in the same order.
     const isLike = (x: Expr): boolean => x.dtype === this.#result.dtype && isWhole(x) && sizeOf(x.sizes) === sizeOf(this.#result.sizes);

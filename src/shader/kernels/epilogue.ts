@@ -17,6 +17,8 @@ export interface EpilogueForm {
   readonly activation: Activation | null;
   /** The gradient of relu by a tensor of the result's shape, in place of an activation; null: none. */
   readonly reluGradient: ReluGradient | null;
+  /** Whether the result is cast from float32 to float16 in the end, or back. */
+  readonly casts?: boolean;
 }
 
 /** 0 where x is at most 0, or where it is not above 0: they differ at NaN. */
@@ -35,12 +37,13 @@ export const epilogueBuffers = ({ hasBias, epsilon, hasAddend, reluGradient }: E
   ...(reluGradient === null ? [] : ["mask"]),
 ];
 
-export const epilogueName = ({ hasBias, epsilon, hasAddend, activation, reluGradient }: EpilogueForm): string[] => [
+export const epilogueName = ({ hasBias, epsilon, hasAddend, activation, reluGradient, casts }: EpilogueForm): string[] => [
   hasBias ? "bias" : "",
   epsilon === null ? "" : `norm ${epsilon}`,
   hasAddend ? "addend" : "",
   activation === null ? "" : keyOf([activation.operator, activation.attributes]),
   reluGradient === null ? "" : `zero ${reluGradient}`,
+  casts === true ? "cast" : "",
 ];
 
 type AnyScope = Constants & { readonly buffers: { readonly [name: string]: BufferElements<"f32" | "f16"> } };

@@ -5,7 +5,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements } from "../language.ts";
 import { epilogueBuffers, NO_EPILOGUE } from "./epilogue.ts";
-import { endOf, formName, type GemmForm, type GemmScope } from "./gemm.ts";
+import { castOf, elementsOf, endOf, formName, type GemmForm, type GemmScope } from "./gemm.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 /** Rows of A and of B whose products a team of threads makes, threads of a team, and teams of a group. */
@@ -22,7 +22,7 @@ export const groupsOfDot = (m: number, n: number): number => Math.ceil((Math.cei
 export function gemmDot(form: GemmForm): Kernel {
   const { bias, epilogue, scales } = form;
   const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
-  const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
+  const inputs = elementsOf(form, names);
   const groups = ({ shapes }: LaunchFacts): number => groupsOfDot(shapes["c"]![0]!, shapes["c"]![1]!);
   const params = scales ? ({ alpha: "f32", beta: "f32" } as const) : {};
   return kernel(`gemm of rows${formName(form)}`, { inputs, outputs: { c: "f32" }, params, threads: dotThreads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => dotBody(s as unknown as GemmScope, form)); // prettier-ignore
@@ -48,7 +48,9 @@ export function dotBody(s: GemmScope, form: GemmForm): void {
       const at = from.add(own.mul(4));
       const inside = at.lt(k);
       const [rows, columns] = [[startsA, a] as const, [startsB, b] as const].map(([starts, x]) =>
-        starts.map((start) => x.loadsInside(inside.select(start.add(at), 0), 4).map((v) => inside.select(v, 0))),
+        starts.map((start) =>
+          castOf(form, x === a ? "a" : "b", x.loadsInside(inside.select(start.add(at), 0), 4)).map((v) => inside.select(v, 0)),
+        ),
       );
       rows!.forEach((x, i) =>
         columns!.forEach((y, j) => {

@@ -5,7 +5,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Parameters, Scope } from "../language.ts";
 import { epilogueBuffers, NO_EPILOGUE } from "./epilogue.ts";
-import { endOf, formName, groupsOfTile, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
+import { elementsOf, endOf, formName, groupsOfTile, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import { sumOfParts } from "./sum-of-parts.ts";
 
@@ -40,7 +40,7 @@ const isMany = (size: number): boolean => size >= 2 ** 16;
 export const widthOfSum = (c: readonly number[]): 1 | 4 => (c.at(-1)! % WIDE === 0 && isMany(c.reduce((a, d) => a * d, 1)) ? WIDE : 1);
 
 /** Groups of a launch for c. @package */
-export const groupsOfSum = (c: readonly number[]): number => Math.ceil(c.reduce((a, d) => a * d, 1) / (THREADS * widthOfSum(c)));
+export const groupsOfSum = (c: readonly number[], width: 1 | 4 = widthOfSum(c)): number => Math.ceil(c.reduce((a, d) => a * d, 1) / (THREADS * width)); // prettier-ignore
 
 /** Threads of a group. @package */
 export const sumThreads = THREADS;
@@ -48,13 +48,15 @@ export const sumThreads = THREADS;
 /** parts: [parts, M, N] or [B * parts, M, N], c: [M, N] or [B, M, N], of a form with whatever follows the product. */
 export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
   const { bias, epilogue, scales } = form;
-  const width = widthOfSum(c);
+  // Threads write words.
+  const width = elementsOf(form, ["c"])["c"] === "f16" ? WIDE : widthOfSum(c);
   const names = ["partial", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
-  const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
+  const { c: result, ...read } = elementsOf(form, ["c", ...names]);
+  const inputs = { ...read, partial: "f32" as const };
   const params: Parameters = { parts: "u32", ...(scales ? { alpha: "f32", beta: "f32" } : {}) };
-  const groups = ({ shapes }: LaunchFacts): number => groupsOfSum(shapes["c"]!);
+  const groups = ({ shapes }: LaunchFacts): number => groupsOfSum(shapes["c"]!, width);
   const key = `gemm sum ${width}${formName({ ...form, transA: false, transB: false })}`;
-  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => sumBody(s as unknown as GemmScope, form, width)); // prettier-ignore
+  return kernel(key, { inputs, outputs: { c: result! }, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => sumBody(s as unknown as GemmScope, form, width)); // prettier-ignore
 }
 
 /** What the kernel does. @package */

@@ -6,7 +6,9 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements, Parameters, Scope, SharedElements, Var } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
+import { roundedToHalf } from "../operations/code.ts";
 import { epilogueBuffers, epilogueName, epilogueOf, NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
+import type { FloatElement } from "./elementwise.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 import { NORM_INPUTS, NormOfRows, RowStatistics, type GemmNorm } from "./row-statistics.ts";
 
@@ -59,7 +61,25 @@ export interface GemmForm {
   readonly hasStatistics: boolean;
   /** What is done to a when it is loaded: a normalization of its rows by their statistics; null: nothing. */
   readonly norm: GemmNorm | null;
+  /** Of the product: its operands, its result and what its epilogue reads. Sums are float32. */
+  readonly element: FloatElement;
+  /** Operands that are of the other float type, and cast when they are loaded. */
+  readonly cast: readonly CastOperand[];
 }
+
+export type CastOperand = "a" | "b" | "bias";
+
+const otherThan = (element: FloatElement): FloatElement => (element === "f32" ? "f16" : "f32");
+
+/** What the buffers of a form hold. */
+export function elementsOf({ element, cast, epilogue }: GemmForm, names: readonly string[]): { readonly [name: string]: FloatElement } {
+  const isOther = (name: string): boolean => (name === "c" ? epilogue.casts === true : (cast as readonly string[]).includes(name));
+  return Object.fromEntries(names.map((name) => [name, isOther(name) ? otherThan(element) : element]));
+}
+
+/** Loaded values of an operand, as the product has them. */
+export const castOf = ({ element, cast }: GemmForm, name: CastOperand, values: Float[]): Float[] =>
+  element === "f16" && cast.includes(name) ? values.map((v) => roundedToHalf(v)) : values;
 
 export const PLAIN: GemmForm = {
   transA: false,
@@ -71,11 +91,15 @@ export const PLAIN: GemmForm = {
   isSplit: false,
   hasStatistics: false,
   norm: null,
+  element: "f32",
+  cast: [],
 };
 
 /** What of a form is in a kernel's name. */
-export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, norm }: GemmForm): string =>
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, norm, element, cast }: GemmForm): string =>
   [
+    element === "f16" ? "halves" : "",
+    cast.length === 0 ? "" : `cast ${cast.join(" ")}`,
     hasStatistics ? "statistics" : "",
     norm === null ? "" : [norm.kind, ...NORM_INPUTS.filter((name) => norm.inputs.includes(name))].join(" "),
     isBatched ? "batched" : "",
@@ -114,8 +138,11 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
   const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${fit === "each" ? "" : ` ${fit}`}${formName(form)}`;
   const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...(norm === null ? [] : ["statistics", ...norm.inputs]), ...epilogueBuffers(epilogue)]; // prettier-ignore
-  const inputs: { readonly [name: string]: "f32" } = Object.fromEntries(names.map((name) => [name, "f32"]));
-  const outputs: { readonly [name: string]: "f32" } = { c: "f32", ...(hasStatistics ? { rowStatistics: "f32" } : {}) };
+  const inputs = { ...elementsOf(form, names), ...(norm === null ? {} : { statistics: "f32" as const }) };
+  const outputs: { readonly [name: string]: FloatElement } = {
+    ...(isSplit ? { c: "f32" } : elementsOf(form, ["c"])),
+    ...(hasStatistics ? { rowStatistics: "f32" } : {}),
+  };
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
     ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
@@ -128,16 +155,19 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
 export type GemmScope = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
 
 /** What is written of sums: `at` is the first one's index in c, x its column. */
-export function endOf(s: GemmScope, { bias, epilogue, scales }: GemmForm): (values: readonly Float[], at: Uint, x: Uint) => Float[] {
+export function endOf(s: GemmScope, form: GemmForm): (values: readonly Float[], at: Uint, x: Uint) => Float[] {
+  const { bias, epilogue, scales } = form;
   const applyEpilogue = epilogueOf(s, epilogue)(() => s.u32(0));
+  const rounds = form.element === "f16" && epilogue.casts === true;
   return (values, at, x) => {
     const from = s.buffers["bias"];
-    const added = from === undefined ? null : from.loadsInside(bias === "row" ? x : at, values.length);
+    const added = from === undefined ? null : castOf(form, "bias", from.loadsInside(bias === "row" ? x : at, values.length));
     const sums = values.map((v, q) => {
       const scaled = scales ? v.mul(s.params.alpha) : v;
       return added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
     });
-    return applyEpilogue(sums, at);
+    const results = applyEpilogue(sums, at);
+    return rounds ? results.map((v) => roundedToHalf(v)) : results;
   };
 }
 
@@ -187,9 +217,10 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     const start = from === a ? startA : startB;
     const flat = y.mul(length).add(x);
     const at = start === null ? flat : start.add(flat);
-    if (fit === "whole") return from.loadsInside(at, 4);
+    const cast = (values: Float[]): Float[] => castOf(form, from === a ? "a" : "b", values);
+    if (fit === "whole") return cast(from.loadsInside(at, 4));
     const inside = y.lt(height).and(x.lt(length));
-    return from.loadsInside(inside.select(at, 0), width).map((v) => inside.select(v, 0));
+    return cast(from.loadsInside(inside.select(at, 0), width)).map((v) => inside.select(v, 0));
   };
   const fetched = (from: Uint): Float[][] => [
     ...positionsA.map(({ y, x }) => (transA ? fetch(a, from.add(y), row.add(x), k, m) : fetch(a, row.add(y), from.add(x), m, k))),

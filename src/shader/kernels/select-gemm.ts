@@ -1,7 +1,7 @@
 /** Matrix products by shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { Expr, type AsGemm, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
+import { Expr, isWhole, type AsGemm, type GraphNode, type ShaderCall, type Value } from "../../graph/graph.ts";
 import { choosesShader } from "../choice.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { variantOf } from "../shader-forms.ts";
@@ -16,7 +16,7 @@ import { notesRows, type NormInput } from "./row-statistics.ts";
 
 type Params = { readonly [name: string]: number };
 
-type Output = Sized & { readonly name: string; readonly dtype: "float32" };
+type Output = Sized & { readonly name: string; readonly dtype: "float32" | "float16" };
 
 const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
 /** The kernel of contiguous rows, as a variant. */
@@ -66,10 +66,12 @@ interface Product {
   readonly kernel: (epilogue: EpilogueForm) => Kernel;
   /** The same of another form; null: it has none with statistics, or a norm. */
   readonly inForm: ((form: GemmForm) => (epilogue: EpilogueForm) => Kernel) | null;
+  /** Whether rows are such that its operands and its result may be of the other float type: threads write words. */
+  readonly casts: boolean;
   /** Columns of a tile; null: its launch writes no statistics. */
   readonly tileColumns: number | null;
   /** The launch before it that writes the parts of its sums, of which it is told. */
-  readonly partial: { readonly kernel: Kernel; readonly split: Split } | null;
+  readonly partial: { readonly kernel: (form: GemmForm) => Kernel; readonly split: Split } | null;
   /** The least size, or the depth of the kernel of rows; 0: slower than DirectML's where it was measured. */
   readonly extent: number;
 }
@@ -77,8 +79,8 @@ interface Product {
 /** The kernels of a product, or of `count`. */
 function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
   const [m, n, k] = sizes;
-  const choice = choiceFor(g, sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0);
-  const plain = { form, inForm: null, tileColumns: null, partial: null };
+  const choice = choiceFor(g, sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0 && form.element === "f32");
+  const plain = { form, inForm: null, tileColumns: null, partial: null, casts: false };
   if (choice === DOT) return { ...plain, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const { tile, split } = choice;
   const fit = fitOf(tile, sizes, form);
@@ -87,12 +89,26 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
   if (split === null) {
     const inForm = (own: GemmForm) => (epilogue: EpilogueForm) => gemm(tile, fit, { ...own, epilogue });
     const isRead = !form.isBatched && fit !== "each";
-    return { ...plain, kernel: inForm(form), inForm: isRead ? inForm : null, tileColumns: notesRows(tile) ? tile.bn : null, extent };
+    return {
+      ...plain,
+      kernel: inForm(form),
+      casts: fit !== "each",
+      inForm: isRead ? inForm : null,
+      tileColumns: notesRows(tile) ? tile.bn : null,
+      extent,
+    };
   }
-  const { transA, transB, isBatched } = form;
-  const kernel = gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, isSplit: true });
+  const kernel = ({ transA, transB, isBatched, element, cast }: GemmForm): Kernel =>
+    gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, element, cast, isSplit: true });
   const c = form.isBatched ? [count, m, n] : [m, n];
-  return { ...plain, kernel: (epilogue) => gemmSum({ ...form, epilogue }, c), partial: { kernel, split }, extent };
+  return {
+    ...plain,
+    kernel: (epilogue) => gemmSum({ ...form, epilogue }, c),
+    inForm: (own) => (epilogue) => gemmSum({ ...own, epilogue }, c),
+    casts: fit !== "each",
+    partial: { kernel, split },
+    extent,
+  };
 }
 
 /** Whether strides are those of the transpose of a packed matrix. */
@@ -105,7 +121,6 @@ function addendOf(
   c: Expr,
   [m, n]: readonly [number, number],
 ): { readonly x: Expr; readonly kind: "row" | "matrix" } | null {
-  if (c.dtype !== "float32") return null;
   const last = c.strides.at(-1)!;
   const isRow = c.sizes.at(-1) === n && (c.sizes.length === 1 || c.sizes.slice(0, -1).every((d, i) => d === 1 || c.strides[i] === 0));
   if (isRow && (last === 1 || n === 1)) return { x: g.reinterpret(c, { sizes: [n], strides: [1] }), kind: "row" };
@@ -120,18 +135,25 @@ export function matmulShader(
   c: Expr | null,
   { alpha, beta }: { readonly alpha: number; readonly beta: number },
 ): Expr | null {
-  if (a.dtype !== "float32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
+  const { dtype } = a;
+  if ((dtype !== "float32" && dtype !== "float16") || b.dtype !== dtype || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
   const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
   const [transA, transB] = [a, b].map((x) => !packs(x.sizes, x)) as [boolean, boolean];
   if ((transA && !packsTransposed(a)) || (transB && !packsTransposed(b))) return null;
   const added = c === null || beta === 0 ? null : addendOf(g, c, [m, n]);
   if (added === null && c !== null && beta !== 0) return null;
-  const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
+  if (added !== null && added.x.dtype !== dtype) return null;
+  const output = { name: "c", dtype, sizes: [m, n] };
   const scales = alpha !== 1 || (added !== null && beta !== 1);
   const isPlain = !transA && !transB && added === null && !scales;
   const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
   const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { bias: added.x }) };
-  const product = productFor(g, { ...PLAIN, transA, transB, bias: added?.kind ?? null, scales }, [m, n, k]);
+  const product = productFor(
+    g,
+    { ...PLAIN, element: dtype === "float32" ? "f32" : "f16", transA, transB, bias: added?.kind ?? null, scales },
+    [m, n, k],
+  );
+  if (dtype === "float16" && !product.casts) return null;
   if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], product.extent) === null) return null;
   return gemmLaunch(g, product, inputs, output, { alpha, beta });
 }
@@ -151,13 +173,20 @@ const MAX_TILES = 16;
 /** Of a GEMM's node: its launch with statistics of its rows, and with a norm of its first operand by such. */
 function normsOf(
   g: GraphBuilder,
-  { form, inForm, tileColumns }: Product,
+  { form, inForm, tileColumns, partial }: Product,
   output: Output,
   params: Params,
 ): (inputs: Inputs, epilogue: EpilogueForm) => Pick<GraphNode, "withStatistics" | "withNorm"> {
   const [rows, columns] = output.sizes.slice(-2) as [number, number];
   const use = { dtype: "float32", extent: columns, isPacked: true } as const;
-  if (inForm === null || !choosesShader(g.capabilities, g.isAlone, "rowStatistics", use)) return () => ({});
+  if (
+    inForm === null ||
+    partial !== null ||
+    form.element !== "f32" ||
+    form.cast.length > 0 ||
+    !choosesShader(g.capabilities, g.isAlone, "rowStatistics", use)
+  )
+    return () => ({});
   return (inputs, epilogue) => {
     const withNorm: NonNullable<GraphNode["withNorm"]> = ({ kind, epsilon }, x, statistics, { gain, shift }) => {
       if (form.transA || statistics.x.sizes[1]! > MAX_TILES) return null;
@@ -185,27 +214,63 @@ function normsOf(
   };
 }
 
-/** A GEMM by a shader, whose launch can take an epilogue. */
-function gemmLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Expr {
-  const { form, kernel, partial } = product;
-  // The epilogue reads the operands as they are after the builder has packed them.
-  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  if (partial !== null) {
-    const { parts } = partial.split;
-    const { a, b, ...bias } = own as { readonly a: Expr; readonly b: Expr };
-    const c = { dtype: output.dtype, sizes: [parts * sizeOf(output.sizes.slice(0, -2)), ...output.sizes.slice(-2)] };
-    const shapes = { a: a.sizes, b: b.sizes, c: c.sizes };
-    const call = callOf(g.capabilities, partial.kernel, { shapes, params: { ...params, ...partial.split } });
-    const read = { partial: g.shader(call, [a, b], [c])[0]!, ...bias };
-    const sum = new EpilogueLaunch(g, kernel, output, { ...params, parts }, "elements");
-    return g.shader(sum.call(read, NO_EPILOGUE), Object.values(read), [output], sum.epilogues(read, NO_EPILOGUE))[0]!;
-  }
-  const launch = new EpilogueLaunch(g, kernel, output, params, "elements", normsOf(g, product, output, params));
-  const shader = launch.call(own, NO_EPILOGUE);
+/** A form with an operand that is cast when it is loaded; null: it is none of these. */
+function withCastIn(form: GemmForm, inputs: Inputs, cast: Value, x: Expr): { readonly form: GemmForm; readonly inputs: Inputs } | null {
+  const found = (["a", "b", "bias"] as const).filter((name) => inputs[name]?.value === cast);
+  const dtype = form.element === "f32" ? "float16" : "float32";
+  if (x.dtype !== dtype || found.some((name) => form.cast.includes(name) || !isWhole(inputs[name]!))) return null;
+  const read = (name: string, own: Expr): Expr =>
+    (found as string[]).includes(name) ? new Expr(x.value, dtype, own.sizes, own.strides, x.byteOffset) : own;
+  const next = Object.fromEntries(Object.entries(inputs).map(([name, own]) => [name, read(name, own)]));
+  return { form: { ...form, cast: [...form.cast, ...found] }, inputs: next };
+}
+
+type Launched = Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "origin"> & { readonly shader: ShaderCall };
+
+/** The launch that writes a product, or the sum of its parts, with what it can take. */
+function productLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Launched {
+  const { form, kernel, inForm, casts } = product;
+  const more = normsOf(g, product, output, params);
+  const launch = new EpilogueLaunch(g, kernel, output, params, "elements", { more, casts });
+  const shader = launch.call(inputs, NO_EPILOGUE);
+  const withCast = (cast: Value, x: Expr): Launched | null => {
+    const made = withCastIn(form, inputs, cast, x);
+    if (made === null || inForm === null || !casts) return null;
+    return productLaunch(g, { ...product, form: made.form, kernel: inForm(made.form) }, made.inputs, output, params);
+  };
+  const common = { shader, inputs: Object.values(inputs), ...launch.epilogues(inputs, NO_EPILOGUE), ...(casts ? { withCast } : {}) };
+  if (product.partial !== null || form.element !== "f32" || form.cast.length > 0) return common;
   const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
   const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };
   const asGemm: AsGemm = { shader, attributes, inputs: (list) => operandsOf(list, form, output.sizes) };
-  return g.shader(shader, Object.values(own), [output], { ...launch.epilogues(own, NO_EPILOGUE), asGemm })[0]!;
+  return { ...common, asGemm };
+}
+
+/** The launch that writes parts of a product's sums. */
+function partialLaunch(g: GraphBuilder, kernelOf: (form: GemmForm) => Kernel, form: GemmForm, inputs: Inputs, c: readonly number[], params: Params): Launched {
+  const shapes = { a: inputs["a"]!.sizes, b: inputs["b"]!.sizes, c };
+  const withCast = (cast: Value, x: Expr): Launched | null => {
+    const made = withCastIn(form, inputs, cast, x);
+    return made === null ? null : partialLaunch(g, kernelOf, made.form, made.inputs, c, params);
+  };
+  const shader = callOf(g.capabilities, kernelOf(form), { shapes, params });
+  return { shader, inputs: Object.values(inputs), withCast };
+} // prettier-ignore
+
+/** A GEMM by a shader, whose launch can take an epilogue. */
+function gemmLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Expr {
+  // The epilogue reads the operands as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
+  const made = (launch: Launched, result: Sized): Expr => {
+    const { shader, inputs: read, ...more } = launch;
+    return g.shader(shader, read as readonly Expr[], [result], more)[0]!;
+  };
+  if (product.partial === null) return made(productLaunch(g, product, own, output, params), output);
+  const { split, kernel } = product.partial;
+  const { a, b, ...bias } = own as { readonly a: Expr; readonly b: Expr };
+  const c = [split.parts * sizeOf(output.sizes.slice(0, -2)), ...output.sizes.slice(-2)];
+  const partial = made(partialLaunch(g, kernel, product.form, { a, b }, c, { ...params, ...split }), { dtype: "float32", sizes: c });
+  return made(productLaunch(g, product, { partial, ...bias }, output, { ...params, parts: split.parts }), output);
 }
 
 /** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */

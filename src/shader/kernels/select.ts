@@ -38,7 +38,9 @@ interface Launch {
   readonly output: Output;
   readonly params?: Params;
   readonly asPrologue?: Prologue;
+  readonly asNorm?: RowNorm;
   readonly asOperator?: AsOperator;
+  readonly isCast?: boolean;
 }
 
 interface Output extends Sized {
@@ -51,7 +53,7 @@ function launchAll(
   inputs: Inputs,
   outputs: readonly Output[],
   params: Params,
-  { fills = false, ...more }: { readonly fills?: boolean } & Pick<Launch, "asPrologue" | "asOperator"> = {},
+  { fills = false, ...more }: { readonly fills?: boolean } & Pick<Launch, "asPrologue" | "asOperator" | "asNorm" | "isCast"> = {},
 ): Expr[] {
   const shapes = Object.fromEntries([
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
@@ -101,7 +103,7 @@ export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null 
   const to = elementOf(dtype);
   const from = chosen(g, "cast", [x, { dtype, sizes: x.sizes }]);
   if (from === null || to === null || from === to) return null;
-  return launch(g, elementwise.cast(from, to), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
+  return launch(g, elementwise.cast(from, to), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes }, isCast: true });
 }
 
 /** The packed tensor that x shows, repeated along axes; null: it is none. */

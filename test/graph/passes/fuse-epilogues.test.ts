@@ -20,7 +20,7 @@ function host(built: ReturnType<typeof build>, x: Expr, asked: string[] = []): E
   const node = built.graph.nodes.at(-1) as GraphNode & { withEpilogue?: GraphNode["withEpilogue"] };
   node.withEpilogue = (op) => {
     asked.push(op.kind);
-    return { inputs: [...node.inputs, op.kind === "add" ? op.addend : op.kind === "norm" ? op.mean : op.x] };
+    return { inputs: [...node.inputs, op.kind === "add" ? op.addend : op.kind === "norm" ? op.mean : op.kind === "cast" ? x : op.x] };
   };
   return y;
 }
