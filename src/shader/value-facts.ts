@@ -130,7 +130,7 @@ export class ValueFacts {
   assume(condition: Value, isTrue: boolean): void {
     const n = constantOf(condition);
     if (n !== null) {
-      if ((n !== 0) !== isTrue) this.#isDead = true;
+      if ((n !== 0) !== isTrue) this.#die();
       return;
     }
     const made = this.#made[condition.id];
@@ -233,7 +233,7 @@ export class ValueFacts {
     const { args } = made;
     if (made.name === "or.u32") {
       const parts = args.filter((x) => this.#mayHaveBit(x, bit));
-      if (parts.length === 0) this.#isDead = true;
+      if (parts.length === 0) this.#die();
       if (parts.length === 1) this.#hasBit(parts[0]!, bit);
     } else if (made.name === "select.u32") {
       const [first, second] = [this.#mayHaveBit(args[1]!, bit), this.#mayHaveBit(args[2]!, bit)];
@@ -251,6 +251,12 @@ export class ValueFacts {
     return made.args.slice(-2).some((x) => this.#mayHaveBit(x, bit));
   }
 
+  /** No thread comes here. What values may be here is nothing, which the part around must not take over. */
+  #die(): void {
+    this.#isDead = true;
+    this.#parts.at(-1)!.known = new Map();
+  }
+
   /** A value is in a range from here on. */
   #bound(v: Value, range: StridedRange): void {
     if (v.leaf?.kind === "constant") return;
@@ -258,7 +264,7 @@ export class ValueFacts {
   }
 
   #learn(sum: Linear, range: StridedRange): void {
-    if (isEmpty(range)) this.#isDead = true;
+    if (isEmpty(range)) this.#die();
     const part = this.#parts.at(-1)!;
     if (sum.atoms.length === 0) return;
     const exact = this.#divided(sum, range);
@@ -279,12 +285,14 @@ export class ValueFacts {
     const whole: Linear = { constant, atoms: sum.atoms, factors: sum.factors.map((f) => f / by) };
     const { low, high } = this.#plain(whole);
     const isExact =
-      range.low >= 0 ? low >= 0 && high * by + rest <= LARGEST : low * by >= -HALF && high * by + rest < HALF && range.low >= -HALF;
+      range.low >= 0
+        ? low >= 0 && high * by + rest <= LARGEST
+        : low * by >= -HALF && high * by + rest < HALF && range.low >= -HALF && range.high < HALF;
     return isExact ? [whole, between(Math.ceil((range.low - rest) / by), Math.floor((range.high - rest) / by))] : null;
   }
 
   #keep(part: Part, sum: Linear, range: StridedRange): void {
-    if (isEmpty(range)) this.#isDead = true;
+    if (isEmpty(range)) this.#die();
     if (sum.atoms.length === 1 && sum.factors[0] === 1 && sum.constant === 0) {
       const { id } = sum.atoms[0]!;
       const before = part.bounds.get(id);
@@ -458,7 +466,7 @@ export class ValueFacts {
     let found = EMPTY;
     for (let trip = 0; ; trip++) {
       this.#variables.set(id, found);
-      this.#parts = [newPart()];
+      [this.#parts, this.#isDead] = [[newPart()], false];
       const now = values.map((v) => this.range(v)).reduce(join, found);
       if (now.low === found.low && now.high === found.high && now.step === found.step) break;
       found = trip < MAX_TRIPS ? now : ANY;
