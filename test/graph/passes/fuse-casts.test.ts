@@ -41,6 +41,12 @@ describe("the operands and the result of a product", () => {
       const fit = fitOf(tile, [m, n, k], form);
       const whole = launch(gemm(tile, fit, form), { ...operands, ...others, c: { shape: [m, n] } }).c!;
       expectClose(whole, expected, "f16", 16);
+      // What is cast on loading is what a cast before would give, to the bit.
+      const before = Object.entries({ ...operands, ...others }).map(
+        ([name, { shape, values }]) => [name, { shape, values: values.map(own) }] as const,
+      );
+      const apart = launch(gemm(tile, fit, { ...form, cast: [] }), { ...Object.fromEntries(before), c: { shape: [m, n] } }).c!;
+      expect(whole).toEqual(apart);
       // A float16 product is one, whatever it is stored as.
       if (element === "f16") expect(whole.map(half)).toEqual(whole);
       const parts = { parts: 2, perPart: 32 };
@@ -50,6 +56,9 @@ describe("the operands and the result of a product", () => {
     }
   });
 });
+
+/** A driver for CPUs compiles these shaders for a minute. */
+const SLOW = { timeout: 600_000 };
 
 eachDevice("mixed precision", (device) => {
   restoresShaderModes();
@@ -91,7 +100,7 @@ eachDevice("mixed precision", (device) => {
     return { results, nodes: origins.length, casts: origins.filter((origin) => origin.startsWith("to ")).length };
   };
 
-  it("casts weights, inputs, gradients and results in the products' launches", () => {
+  it("casts weights, inputs, gradients and results in the products' launches", SLOW, () => {
     const [off, on] = [run("off", 40, 12), run("on", 40, 12)];
     on.results.forEach((list, i) => expectClose(list, off.results[i]!, "f16", 64));
     // The gradients of the biases are no products, and one of them reads the result's, too.
@@ -99,7 +108,7 @@ eachDevice("mixed precision", (device) => {
     expect(on.nodes).toBeLessThanOrEqual(off.nodes - 8);
   });
 
-  it("casts in launches of its own where rows are no multiples of four elements", () => {
+  it("casts in launches of its own where rows are no multiples of four elements", SLOW, () => {
     const [off, on] = [run("off", 41, 10), run("on", 41, 10)];
     on.results.forEach((list, i) => expectClose(list, off.results[i]!, "f16", 64));
   });

@@ -74,6 +74,9 @@ describe("the launch of a product", () => {
   });
 }); // prettier-ignore
 
+/** A driver for CPUs compiles these shaders for a minute. */
+const SLOW = { timeout: 600_000 };
+
 eachDevice("layerNorm and RMSNorm between products", (device) => {
   restoresShaderModes();
   const of = (shape: number[], seed: number, shift = 0): dx.Tensor =>
@@ -101,7 +104,7 @@ eachDevice("layerNorm and RMSNorm between products", (device) => {
     return { off: off!, on: on! };
   };
 
-  it("are no launch of their own where products alone read them", () => {
+  it("are no launch of their own where products alone read them", SLOW, () => {
     const [rows, width, inner] = [140, 260, 64];
     const inputs = (): dx.Tensor[] => [of([rows, inner], 1), of([width, inner], 2), of([width], 3), of([width], 4), of([width, 36], 5), of([width, 40], 6)]; // prettier-ignore
     const fn = (...[a, p, g, s, q, r]: readonly dx.Tensor[]): dx.Tensor[] => {
@@ -115,7 +118,7 @@ eachDevice("layerNorm and RMSNorm between products", (device) => {
     on.values.forEach((list, i) => expectClose([...list], [...off.values[i]!], "f32", 300));
   });
 
-  it("keep their own launch where something else reads them", () => {
+  it("keep their own launch where something else reads them", SLOW, () => {
     const inputs = (): dx.Tensor[] => [of([140, 64], 1), of([260, 64], 2), of([260, 36], 5)];
     const { off, on } = both((...[x, w, v]) => {
       const normal = dx.rmsNorm(dx.linear(x!, w!), [260]);

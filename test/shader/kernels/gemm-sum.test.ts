@@ -110,36 +110,40 @@ describe("products whose K is split among groups", () => {
 
 eachDevice("products with few results and long K", (device) => {
   restoresShaderModes();
-  it("are two launches with whatever follows them, the same each time, as in float64; NaN and infinities go through", () => {
-    process.env.DXTENSOR_SHADERS = "on";
-    process.env.DXTENSOR_FUSE = "off";
-    const [m, n, k] = [40, 24, 1200];
-    const make = (shape: number[], seed: number): dx.Tensor => dx.randn(shape, { device, generator: new dx.Generator(seed) });
-    const [x, dy] = [make([k, m], 1), make([k, n], 2)];
-    const product = (u: dx.Tensor, v: dx.Tensor): dx.Tensor => dx.leakyRelu(dx.matmul(u.transpose(0, 1), v), { slope: 0.25 });
-    const compiled = dx.compile(product, { check: false });
-    const [p, q] = [x, dy].map((t) => t.dataSync() as Float32Array) as [Float32Array, Float32Array];
-    const expected = Array.from({ length: m * n }, (_, i) => {
-      let sum = 0;
-      for (let j = 0; j < k; j++) sum += p[j * m + Math.floor(i / n)]! * q[j * n + (i % n)]!;
-      return sum < 0 ? 0.25 * sum : sum;
-    });
-    const first = compiled(x, dy).dataSync() as Float32Array;
-    expectClose([...first], expected, "f32", k);
-    const nodes = compiled.explain().nodes.map(({ operator, origin }) => [operator, /leakyRelu/.test(origin)]);
-    expect(nodes).toEqual([["SHADER", false], ["SHADER", true]]); // prettier-ignore
-    for (let i = 0; i < 3; i++) expect(compiled(x, dy).dataSync()).toEqual(first);
+  it(
+    "are two launches with whatever follows them, the same each time, as in float64; NaN and infinities go through",
+    { timeout: 600_000 },
+    () => {
+      process.env.DXTENSOR_SHADERS = "on";
+      process.env.DXTENSOR_FUSE = "off";
+      const [m, n, k] = [40, 24, 1200];
+      const make = (shape: number[], seed: number): dx.Tensor => dx.randn(shape, { device, generator: new dx.Generator(seed) });
+      const [x, dy] = [make([k, m], 1), make([k, n], 2)];
+      const product = (u: dx.Tensor, v: dx.Tensor): dx.Tensor => dx.leakyRelu(dx.matmul(u.transpose(0, 1), v), { slope: 0.25 });
+      const compiled = dx.compile(product, { check: false });
+      const [p, q] = [x, dy].map((t) => t.dataSync() as Float32Array) as [Float32Array, Float32Array];
+      const expected = Array.from({ length: m * n }, (_, i) => {
+        let sum = 0;
+        for (let j = 0; j < k; j++) sum += p[j * m + Math.floor(i / n)]! * q[j * n + (i % n)]!;
+        return sum < 0 ? 0.25 * sum : sum;
+      });
+      const first = compiled(x, dy).dataSync() as Float32Array;
+      expectClose([...first], expected, "f32", k);
+      const nodes = compiled.explain().nodes.map(({ operator, origin }) => [operator, /leakyRelu/.test(origin)]);
+      expect(nodes).toEqual([["SHADER", false], ["SHADER", true]]); // prettier-ignore
+      for (let i = 0; i < 3; i++) expect(compiled(x, dy).dataSync()).toEqual(first);
 
-    const special = p.slice();
-    special[5] = NaN;
-    special[1199 * m + 7] = Infinity;
-    const odd = compiled(dx.tensor(special, { shape: [k, m], device }), dy).dataSync() as Float32Array;
-    for (let i = 0; i < m * n; i++) {
-      const row = Math.floor(i / n);
-      if (row === 5) expect(odd[i]).toBeNaN();
-      else if (row === 7) expect(odd[i]).toBe(q[1199 * n + (i % n)]! > 0 ? Infinity : -Infinity);
-      else expect(odd[i]).toBe(first[i]);
-    }
-    compiled.dispose();
-  });
+      const special = p.slice();
+      special[5] = NaN;
+      special[1199 * m + 7] = Infinity;
+      const odd = compiled(dx.tensor(special, { shape: [k, m], device }), dy).dataSync() as Float32Array;
+      for (let i = 0; i < m * n; i++) {
+        const row = Math.floor(i / n);
+        if (row === 5) expect(odd[i]).toBeNaN();
+        else if (row === 7) expect(odd[i]).toBe(q[1199 * n + (i % n)]! > 0 ? Infinity : -Infinity);
+        else expect(odd[i]).toBe(first[i]);
+      }
+      compiled.dispose();
+    },
+  );
 });
