@@ -80,13 +80,13 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
         g,
         formOf(n, p * q, across, { from, to, hasFactors: false, isChirp: false, half }),
         whole,
-        { x, circle: tables[0]! },
+        { x, twiddle: tables[0]! },
         sizes,
       );
     case "chirp": {
       const form = formOf(plan.length, p * q, across, { from, to, hasFactors: false, isChirp: true, half });
-      const [circle, chirp, filter] = tables as [Expr, Expr, Expr];
-      return emit(g, form, { ...whole, scale: scale / plan.length }, { x, circle, chirp, filter }, sizes);
+      const [twiddle, chirp, filter] = tables as [Expr, Expr, Expr];
+      return emit(g, form, { ...whole, scale: scale / plan.length }, { x, twiddle, chirp, filter }, sizes);
     }
     case "twice": {
       const { first, second } = plan;
@@ -112,7 +112,7 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
           outputEnd: n * q,
           scale: 1,
         },
-        { x, circle: ofFirst, factors },
+        { x, twiddle: ofFirst, factors },
         [p, n, q, 2],
       );
       const secondForm = formOf(
@@ -132,7 +132,7 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
         inputEnd: row,
         outputStride: inner,
       };
-      return emit(g, secondForm, launch, { x: mixed, circle: ofSecond }, sizes);
+      return emit(g, secondForm, launch, { x: mixed, twiddle: ofSecond }, sizes);
     }
     default:
       return plan satisfies never;

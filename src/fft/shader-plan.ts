@@ -85,12 +85,24 @@ const pairsOf = ({ key, shape, make }: TableSpec): TableSpec => ({
   make: () => paired(make()),
 });
 
-/** cos and sin of 2π t / n. */
-const circleTable = (n: number): TableSpec => ({
-  key: `circle ${n}`,
-  shape: [n, 2],
-  make: () => [Float32Array.from({ length: 2 * n }, (_, i) => cosSin(i >> 1, n)[i & 1]! + 0)],
-});
+/**
+ * For each pass but the first, cos and sin of 2π t q / (stride * radix): those of one butterfly, which have one t, are neighbours, for t < stride and q < radix. A
+ * butterfly reads two at once. Where there is one pass: (1, 0).
+ */
+function twiddleTable(n: number): TableSpec {
+  const passes = radicesOf(n)!.map((radix, k, all) => ({ radix, stride: all.slice(0, k).reduce((a, b) => a * b, 1) })).slice(1); // prettier-ignore
+  const count = passes.reduce((sum, { radix, stride }) => sum + radix * stride, 0);
+  return {
+    key: `twiddle factors ${n}`,
+    shape: [Math.max(1, count), 2],
+    make: () => {
+      const pairs = passes.flatMap(({ radix, stride }) =>
+        Array.from({ length: stride * radix }, (_, i) => cosSin(Math.floor(i / radix) * (i % radix), stride * radix)),
+      );
+      return [Float32Array.from(pairs.length === 0 ? [1, 0] : pairs.flat(), (x) => x + 0)];
+    },
+  };
+}
 
 /** cos and sin of 2π row * column / n, for each of `inner` neighbours. */
 const factorsTable = (first: number, second: number, inner: number): TableSpec => ({
@@ -114,11 +126,15 @@ export const servesInner = (plan: ShaderPlan, inner: number): boolean => plan.ki
 export function shaderTables(plan: ShaderPlan, inner: number): TableSpec[] {
   switch (plan.kind) {
     case "once":
-      return [circleTable(plan.n)];
+      return [twiddleTable(plan.n)];
     case "twice":
-      return [circleTable(plan.first), factorsTable(plan.first, plan.second, inner), circleTable(plan.second)];
+      return [twiddleTable(plan.first), factorsTable(plan.first, plan.second, inner), twiddleTable(plan.second)];
     case "chirp":
-      return [circleTable(plan.length), pairsOf(chirpTable(plan.n, plan.n)), pairsOf(filterTable(plan.n, plan.length, plan.n, plan.n, -1))];
+      return [
+        twiddleTable(plan.length),
+        pairsOf(chirpTable(plan.n, plan.n)),
+        pairsOf(filterTable(plan.n, plan.length, plan.n, plan.n, -1)),
+      ];
     default:
       return plan satisfies never;
   }

@@ -100,7 +100,7 @@ type ReadAt = (row: Uint, index: Uint) => ComplexFloat;
 type WriteAt = (row: Uint, index: Uint, value: ComplexFloat) => void;
 
 /**
- * x: pairs or real numbers; circle: cos and sin of 2π t / length, t < length; factors: pairs of a block of results; chirp: cos and sin of π t² / n, t < n;
+ * x: pairs or real numbers; twiddle: of each pass but the first, cos and sin of 2π t q / (stride * radix) for t < stride and q < radix; factors: pairs of a block of results; chirp: cos and sin of π t² / n, t < n;
  * filter: pairs of the transform of the chirp's conjugate, over length. y: pairs, or real parts.
  */
 export function fft(form: FftForm): Kernel {
@@ -108,7 +108,7 @@ export function fft(form: FftForm): Kernel {
   const threads = threadsOf(form);
   const inputs = {
     x: "f32",
-    circle: "f32",
+    twiddle: "f32",
     ...(hasFactors ? { factors: "f32" } : {}),
     ...(isChirp ? { chirp: "f32", filter: "f32" } : {}),
   } as const;
@@ -186,6 +186,25 @@ export function fft(form: FftForm): Kernel {
       });
     };
 
+    /** Where the factors of the pass behind `stride` elements begin. */
+    const firstOf = (stride: number): number => {
+      let [before, first] = [1, 0];
+      for (const [k, radix] of radices.entries()) {
+        if (before === stride && k > 0) return first;
+        if (k > 0) first += before * radix;
+        before *= radix;
+      }
+      return first;
+    };
+    /** The factors of a butterfly; none in the first pass. Two in one access where their number is even. */
+    const twiddles = (radix: number, stride: number, j: Uint): ComplexFloat[] => {
+      if (stride === 1) return [];
+      const [at, width] = [j.mod(stride).mul(radix).add(firstOf(stride)).mul(2), radix % 2 === 0 && firstOf(stride) % 2 === 0 ? 4 : 2];
+      return Array.from({ length: (2 * radix) / width }, (_, i) => buffers["twiddle"]!.loads(at.add(i * width), width)).flatMap(
+        ([re, im, ...next]) => [{ re: re!, im: im! }, ...(next.length === 0 ? [] : [{ re: next[0]!, im: next[1]! }])],
+      );
+    };
+
     /** One pass over the group's rows: butterflies of the radix over what earlier passes made of `stride` elements. */
     const pass = (radix: number, stride: number, read: ReadAt, write: WriteAt, isFromShared: boolean, isToShared: boolean): void => {
       const goesAcross = isFromShared ? (isToShared ? isAcross : writesAcross) : isToShared ? readsAcross : writesAcross;
@@ -196,10 +215,10 @@ export function fft(form: FftForm): Kernel {
         const isThere = (round + 1) * threads > work ? item.lt(work) : null;
         const own = isThere === null ? item : isThere.select(item, 0);
         const [row, j] = goesAcross ? [own.mod(rows), own.div(rows)] : [own.div(each), own.mod(each)];
-        const turn = j.mod(stride).mul(each / stride);
+        const factorOf = twiddles(radix, stride, j);
         const values = Array.from({ length: radix }, (_, q) => {
           const value = read(row, j.add(q * each));
-          return q === 0 || stride === 1 ? value : times(value, conjugate(pairOf("circle", turn.mul(q))));
+          return q === 0 || stride === 1 ? value : times(value, conjugate(factorOf[q]!));
         });
         return { isThere, row, first: j.div(stride).mul(stride * radix).add(j.mod(stride)), values: smallTransform(values) }; // prettier-ignore
       });

@@ -45,12 +45,12 @@ describe("transforms", () => {
   it.each([1, 6, 13, 24, 64, 105])("of %i elements, of five rows", (n) => {
     const x = numbers(5 * 2 * n, n, 1);
     const form = { length: n, radices: radicesOf(n)!, rows: 4, readsAcross: false, writesAcross: false, from: "complex", to: "complex", hasFactors: false, isChirp: false, half: "none" } as const; // prettier-ignore
-    const [circle] = shaderTables(shaderPlanOf(n)!, 1).map((t) => ({ shape: t.shape, values: [...t.make()[0]!] }));
+    const [twiddle] = shaderTables(shaderPlanOf(n)!, 1).map((t) => ({ shape: t.shape, values: [...t.make()[0]!] }));
     for (const across of [false, true])
       for (const sign of [-1, 1]) {
         const params = { ...whole, rowCount: 5, inputBlock: n, inputEnd: n, outputBlock: n, outputEnd: n, n, scale: 1, sign };
         const kernel = fft({ ...form, readsAcross: across, writesAcross: sign === 1 });
-        const { y } = launch(kernel, { x: { shape: [5, n, 1, 2], values: x }, circle: circle!, y: { shape: [5, n, 1, 2] } }, params);
+        const { y } = launch(kernel, { x: { shape: [5, n, 1, 2], values: x }, twiddle: twiddle!, y: { shape: [5, n, 1, 2] } }, params);
         const want = Array.from({ length: 5 }, (_, r) => reference(x.slice(2 * n * r, 2 * n * (r + 1)), n, sign)).flat();
         expectClose(y!, want, "f32", n);
       }
@@ -66,7 +66,7 @@ describe("transforms", () => {
     const params = { ...whole, rowCount: 2, inputBlock: n, inputEnd: n, outputBlock: n, outputEnd: n, n, scale: 1 / length, sign: -1 };
     const buffers = {
       x: { shape: [2, n, 1, 2], values: x },
-      circle: tables[0]!,
+      twiddle: tables[0]!,
       chirp: tables[1]!,
       filter: tables[2]!,
       y: { shape: [2, n, 1, 2] },
