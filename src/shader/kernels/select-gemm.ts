@@ -218,6 +218,8 @@ function normsOf(
 function withCastIn(form: GemmForm, inputs: Inputs, cast: Value, x: Expr): { readonly form: GemmForm; readonly inputs: Inputs } | null {
   const found = (["a", "b", "bias"] as const).filter((name) => inputs[name]?.value === cast);
   const dtype = form.element === "f32" ? "float16" : "float32";
+  // A product of a tensor with itself reads the cast's result.
+  if (found.length > 1) return null;
   if (x.dtype !== dtype || found.some((name) => form.cast.includes(name) || !isWhole(inputs[name]!))) return null;
   const read = (name: string, own: Expr): Expr =>
     (found as string[]).includes(name) ? new Expr(x.value, dtype, own.sizes, own.strides, x.byteOffset) : own;

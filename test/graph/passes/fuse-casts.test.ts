@@ -108,6 +108,16 @@ eachDevice("mixed precision", (device) => {
     expect(on.nodes).toBeLessThanOrEqual(off.nodes - 8);
   });
 
+  it("multiplies what is cast by itself", SLOW, () => {
+    process.env.DXTENSOR_SHADERS = "on";
+    const x = dx.randn([8, 8], { device, generator: new dx.Generator(1) });
+    const square = (a: dx.Tensor): dx.Tensor => dx.matmul(a.to("float16"), a.to("float16"));
+    const compiled = dx.compile(square, { check: false });
+    const expected = [...(square(x).to("float32").dataSync() as Float32Array)];
+    for (let i = 0; i < 3; i++) expectClose([...(compiled(x).to("float32").dataSync() as Float32Array)], expected, "f16", 8);
+    compiled.dispose();
+  });
+
   it("casts in launches of its own where rows are no multiples of four elements", SLOW, () => {
     const [off, on] = [run("off", 41, 10), run("on", 41, 10)];
     on.results.forEach((list, i) => expectClose(list, off.results[i]!, "f16", 64));
