@@ -6,6 +6,20 @@ import { keyWithoutConstants } from "../describe.ts";
 const haveSameConstants = ({ shader: a }: GraphNode, { shader: b }: GraphNode): boolean =>
   a === undefined || b === undefined || a.constants.join() === b.constants.join();
 
+type Fusions = Pick<GraphNode, "withEpilogue" | "withPrologue" | "withNorm" | "withCast">;
+
+/** What a node can take further, over the values that it reads now: it was made with those that were merged. */
+function reading({ withEpilogue, withPrologue, withNorm, withCast }: Fusions, replace: (x: Expr) => Expr): Fusions {
+  const renamed = <T extends Fusions & Pick<GraphNode, "inputs">>(made: T | null): T | null =>
+    made === null ? null : { ...made, inputs: made.inputs.map((x) => (x === null ? null : replace(x))), ...reading(made, replace) };
+  return {
+    ...(withEpilogue === undefined ? {} : { withEpilogue: (op) => renamed(withEpilogue(op)) }),
+    ...(withPrologue === undefined ? {} : { withPrologue: (...of) => renamed(withPrologue(...of)) }),
+    ...(withNorm === undefined ? {} : { withNorm: (...of) => renamed(withNorm(...of)) }),
+    ...(withCast === undefined ? {} : { withCast: (...of) => renamed(withCast(...of)) }),
+  };
+}
+
 export function mergeCommonSubexpressions(graph: Graph): Graph {
   const same = new Map<Value, Value>();
   const seen = new Map<string, GraphNode[]>();
@@ -18,7 +32,7 @@ export function mergeCommonSubexpressions(graph: Graph): Graph {
   const nodes: GraphNode[] = [];
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((x) => (x === null ? null : replace(x)));
-    const next: GraphNode = { ...node, inputs };
+    const next: GraphNode = { ...node, inputs, ...reading(node, replace) };
     const key = `${keyWithoutConstants(next)}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
     const equal = seen.get(key) ?? [];
     // A shader's code is made for the constants: later passes replace launches by others.
