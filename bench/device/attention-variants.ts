@@ -123,7 +123,7 @@ async function main(): Promise<void> {
       for (const kind of KINDS.filter((k) => k === "attention" || k.includes(values.kind)))
         try {
           const made = attentionKernels[kind](form);
-          const shapes: Readonly<Record<string, readonly number[]>> = { y: q.shape, logs: [n, length], next: [6], dq: q.shape, dk: q.shape, dv: q.shape }; // prettier-ignore
+          const shapes: Readonly<Record<string, readonly number[]>> = { y: q.shape, softmax: [2, n, length], next: [6], dq: q.shape, dk: q.shape, dv: q.shape }; // prettier-ignore
           const named = <T>(
             names: Readonly<Record<string, string>>,
             of: (name: string, element: "f32" | "f16" | "u32") => T,
@@ -147,7 +147,7 @@ async function main(): Promise<void> {
           const away = Math.max(...(results as [dx.Tensor, number][]).map(([t, i]) => difference(numbers(t), wanted[i]!)));
           statistics ??= dx.scope(() => {
             const dots = found["y"]!.to("float32").mul(dy.to("float32")).sum(-1);
-            return dx.cat([found["logs"]!.reshape([1, n, length]), dots.reshape([1, n, length])], 0);
+            return dx.cat([found["softmax"]!, dots.reshape([1, n, length])], 0);
           });
           for (const t of Object.values(found)) t.dispose();
           const once = (): undefined => void Object.values(run()).forEach((t) => t.dispose());

@@ -129,6 +129,43 @@ eachMode("attention by shaders", (device, mode) => {
   });
 });
 
+/** The lowest float32, as masks of PyTorch's models have it, and another number by which scores are rounded away. */
+const LOW = [-(2 - 2 ** -23) * 2 ** 127, -1e9];
+
+eachMode("attention by shaders under a mask of finite numbers", (device, mode) => {
+  it.each(LOW.flatMap((low) => [3, 9].map((queries) => [low, queries] as const)))("%s, %i queries", SLOW, (low, queries) => {
+    const [q, k, v, dy] = [[queries, 8], [70, 8], [70, 8], [queries, 8]].map((size, i) => random([1, 1, ...size], i + 1)) as [dx.Tensor, dx.Tensor, dx.Tensor, dx.Tensor]; // prettier-ignore
+    const mask = dx.full([1, 1, queries, 70], low, { device });
+    const [y, dq, dk, dv] = mode
+      .run(
+        (a, b, c, d, m) => {
+          const leaves = [a, b, c].map((t) => t!.detach().requiresGrad_());
+          const made = dx.scaledDotProductAttention(leaves[0]!, leaves[1]!, leaves[2]!, { attnMask: m! });
+          return [made.detach(), ...dx.grad(made.mul(d!).sum(), leaves)] as dx.Tensor[];
+        },
+        q,
+        k,
+        v,
+        dy,
+        mask,
+      )
+      .map((t) => numbers(t));
+    // All scores are one number: each key has the same weight.
+    const [keys, values, gradients, queryRows] = [k, v, dy, q].map((t) => numbers(t)) as [number[], number[], number[], number[]];
+    const at = (list: readonly number[], row: number, e: number): number => list[8 * row + e]!;
+    const rows = Array.from({ length: queries }, (_, i) => i);
+    const columns = Array.from({ length: 70 }, (_, j) => j);
+    const sumOf = (list: readonly number[], fn: (i: number) => number): number => list.reduce((sum, i) => sum + fn(i), 0);
+    const features = [0, 1, 2, 3, 4, 5, 6, 7];
+    const mean = features.map((e) => sumOf(columns, (j) => at(values, j, e)) / 70);
+    const ofScore = (i: number, j: number): number => sumOf(features, (e) => at(gradients, i, e) * (at(values, j, e) - mean[e]!)) / 70 / Math.sqrt(8); // prettier-ignore
+    expectClose(y!, rows.flatMap(() => mean), "f32", 64); // prettier-ignore
+    expectClose(dq!, rows.flatMap((i) => features.map((e) => sumOf(columns, (j) => ofScore(i, j) * at(keys, j, e)))), "f32", 64); // prettier-ignore
+    expectClose(dk!, columns.flatMap((j) => features.map((e) => sumOf(rows, (i) => ofScore(i, j) * at(queryRows, i, e)))), "f32", 64); // prettier-ignore
+    expectClose(dv!, columns.flatMap(() => features.map((e) => sumOf(rows, (i) => at(gradients, i, e) / 70))), "f32", 64); // prettier-ignore
+  });
+});
+
 const PROBABILITY = 0.3;
 
 /** Attention with its gradients by shaders and composed, from the same random numbers, and the generator's next numbers. */

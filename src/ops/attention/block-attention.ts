@@ -156,7 +156,7 @@ function gradientAgain([q, k, v, dy, ...mask]: readonly Tensor[], attrs: BlockAt
 
 const outputOf = ({ shape, dtype }: { readonly shape: readonly number[]; readonly dtype: DType }): Output => ({ sizes: shape, dtype });
 
-const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, logs], attrs, needs }) => {
+const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, softmax], attrs, needs }) => {
   const [q, k, v, ...rest] = inputs as [Tensor, Tensor, Tensor, ...Tensor[]];
   const [mask, state] = [attrs.hasMask ? rest[0] : undefined, attrs.p > 0 ? rest.at(-1)! : null];
   const others = new Array<null>(rest.length).fill(null);
@@ -168,7 +168,7 @@ const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, logs], attrs,
     return [...found.slice(0, 3), ...others.map((x, i) => (i === 0 && attrs.hasMask ? found[3]! : x))];
   }
   const dots = sum(toDType(mul(dy, y!), "float32"), -1);
-  const statistics = cat([reshape(logs!, [1, ...logs!.shape]), reshape(dots, [1, ...dots.shape])], 0);
+  const statistics = cat([softmax!, reshape(dots, [1, ...dots.shape])], 0);
   const operands = [q, k, v, dy, statistics, ...rest];
   const [dk, dv] = needs[1] || needs[2] ? dispatch(keyGradientOp, operands, attrs) : [null, null];
   const shared = (t: Tensor | null | undefined): Tensor | null => {
@@ -181,7 +181,7 @@ const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, logs], attrs,
 };
 
 /**
- * Inputs q [N, L, E], k [M, S, E], v [M, S, D], a mask [A, H, L, S] of whose sizes each may be 1, a generator's state. Outputs [N, L, D], logs [N, L] and, with a
+ * Inputs q [N, L, E], k [M, S, E], v [M, S, D], a mask [A, H, L, S] of whose sizes each may be 1, a generator's state. Outputs [N, L, D], softmax [2, N, L] and, with a
  * state, the next one.
  */
 const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
@@ -191,13 +191,13 @@ const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
     const rows = q!.shape.slice(0, 2);
     const results: { shape: readonly number[]; dtype: DType }[] = [
       { shape: [...rows, v!.shape[2]!], dtype: q!.dtype },
-      { shape: rows, dtype: "float32" },
+      { shape: [2, ...rows], dtype: "float32" },
     ];
     return p > 0 ? [...results, inputs.at(-1)!] : results;
   },
-  lower: (g, inputs, attrs, [y, logs, next]) => {
+  lower: (g, inputs, attrs, [y, softmax, next]) => {
     const operands = operandsOf(inputs, attrs, false);
-    const outputs = { y: outputOf(y!), logs: outputOf(logs!), ...(next === undefined ? {} : { next: outputOf(next) }) };
+    const outputs = { y: outputOf(y!), softmax: outputOf(softmax!), ...(next === undefined ? {} : { next: outputOf(next) }) };
     const form = formOf(g, operands, attrs);
     return emit(
       g,

@@ -102,22 +102,24 @@ interface Block {
   at(i: number, j: number): { readonly query: Uint; readonly key: Uint };
 }
 
-/** Makes products scores as softmax sees them, divided by the logarithm of 2: weights are powers of 2. */
+/** Makes products scores as softmax sees them. Not yet times log2(e): the lowest finite number of a mask would become -Infinity. */
 function scale(s: S, { hasMask }: AttentionForm, { mask }: Work, products: Sums, { at }: Block): void {
   const p = s.params;
-  const factor = p.scale.mul(Math.LOG2E);
   products.forEach((row, i) =>
     row.forEach((product, j) => {
-      const scaled = product.value.mul(factor);
+      const scaled = product.value.mul(p.scale);
       if (!hasMask) return void (product.value = scaled);
       const { query, key } = at(i, j);
       const isThere = query.lt(p.queries).and(key.lt(p.keys));
       const index = mask.add(query.mul(p.maskQuery)).add(key.mul(p.maskKey));
       const added = (s.buffers["mask"] as Numbers).loadsInside(isThere.select(index, 0), 1)[0]!;
-      product.value = scaled.add(added.mul(Math.LOG2E));
+      product.value = scaled.add(added);
     }),
   );
 }
+
+/** The exponential of scores less a row's maximum: a power of 2. */
+const exponential = (score: Float, max: Float): Float => score.sub(max).mul(Math.LOG2E).exp2();
 
 /** Sets values to `none` behind the last query and the last key, and of keys behind a causal query. Most blocks have no such values: they skip it. */
 function exclude(s: S, { isCausal }: AttentionForm, values: Sums, none: number, { queries, keys, at }: Block): void {
@@ -176,7 +178,7 @@ type Body = (s: S, form: AttentionForm, tile: AttentionTile) => void;
 
 /** @internal Of the kernel `attention`. */
 export const attend: Body = (s, form, tile) => {
-  const { q, k, v, y, logs, next } = s.buffers as unknown as Record<string, Numbers>;
+  const { q, k, v, y, softmax, next } = s.buffers as unknown as Record<string, Numbers>;
   const p = s.params;
   const state = form.drops ? stateOf(s) : null;
   if (state !== null)
@@ -212,9 +214,9 @@ export const attend: Body = (s, form, tile) => {
           const before = maxima[i]!.value;
           const max = before.max(found[i]!);
           const finite = max.eq(-Infinity).select(s.f32(0), max);
-          const shrink = before.sub(finite).exp2();
+          const shrink = exponential(before, finite);
           maxima[i]!.value = max;
-          const own = row.map((x) => x.sub(finite).exp2());
+          const own = row.map((x) => exponential(x, finite));
           totals[i]!.value = totals[i]!.value.mul(shrink).add(own.reduce((a, b) => a.add(b)));
           for (const sum of sums[i]!) sum.value = sum.value.mul(shrink);
           if (state === null) return own;
@@ -236,18 +238,23 @@ export const attend: Body = (s, form, tile) => {
     tiles.write(y!, queries, form.valueWidth, results);
     whole.forEach((total, i) => {
       const at = work.first.add(tiles.row(i));
-      s.if(tiles.isFirst.and(at.lt(p.queries)), () =>
-        logs!.store(queries.base.add(at), total.eq(0).select(s.f32(Infinity), maxima[i]!.value.mul(Math.LN2).add(total.log()))),
-      );
+      s.if(tiles.isFirst.and(at.lt(p.queries)), () => {
+        const row = queries.base.add(at);
+        softmax!.store(row, total.eq(0).select(s.f32(Infinity), maxima[i]!.value));
+        softmax!.store(row.add(softmax!.size.div(2)), total.eq(0).select(s.f32(1), total));
+      });
     });
   });
 };
 
-/** Of a query: the logarithm, to base 2, of its sum of exponentials, and its sum of dy * y. */
-function statisticsOf(s: S, base: Uint, query: Uint): { readonly log: Float; readonly dot: Float } {
+/** Of a query: the weight of a score, and its sum of dy * y. */
+function statisticsOf(s: S, base: Uint, query: Uint): { readonly weight: (score: Float) => Float; readonly dot: Float } {
   const statistics = s.buffers["statistics"] as Numbers;
   const at = base.add(query.min(s.params.queries.sub(1)));
-  return { log: statistics.load(at).mul(Math.LOG2E), dot: statistics.load(at.add(statistics.size.div(2))) };
+  const rows = statistics.size.div(3);
+  const [max, total, dot] = [0, 1, 2].map((i) => statistics.load(at.add(rows.mul(i)))) as [Float, Float, Float];
+  const factor = s.f32(1).div(total);
+  return { weight: (score) => exponential(score, max).mul(factor), dot };
 }
 
 /** @internal Of the kernel `attentionQueryGradient`. */
@@ -276,13 +283,13 @@ export const attendQueryGradient: Body = (s, form, tile) => {
         const ofWeights = tiles.product(gradients, keys);
         scale(s, form, work, products, block);
         products.forEach((row, i) => {
-          const { log, dot } = statistics[i]!;
+          const { weight, dot } = statistics[i]!;
           const query = work.first.add(tiles.row(i));
           const factors = state === null ? null : partsOf(row.length).flatMap((j) => factorsOf(s, state, work, query, from.add(tiles.column(j)))); // prettier-ignore
           row.forEach((score, j) => {
             const own = ofWeights[i]![j]!.value;
             const gradient = factors === null ? own : own.mul(factors[j]!);
-            score.value = score.value.sub(log).exp2().mul(gradient.sub(dot)).mul(p.scale);
+            score.value = weight(score.value).mul(gradient.sub(dot)).mul(p.scale);
           });
         });
         exclude(s, form, products, 0, block);
@@ -323,7 +330,7 @@ export const attendKeyGradient: Body = (s, form, tile) => {
         const queryOf = (j: number): Uint => from.add(tiles.column(j));
         const statistics = Array.from({ length: tiles.columnCount }, (_, j) => statisticsOf(s, base, queryOf(j)));
         scale(s, form, work, products, block);
-        for (const row of products) row.forEach((score, j) => (score.value = score.value.sub(statistics[j]!.log).exp2()));
+        for (const row of products) row.forEach((score, j) => (score.value = statistics[j]!.weight(score.value)));
         exclude(s, form, products, 0, block);
         const weights = valuesOf(products);
         // Four keys of a query share a random number's block.
@@ -362,7 +369,7 @@ export const attentionKernels = {
   attention: (form: AttentionForm): AttentionKernel => {
     const e = form.element;
     const inputs = { q: e, k: e, v: e, ...optional(form) };
-    const outputs: Buffers = { y: e, logs: "f32", ...(form.drops ? { next: "u32" } : {}) };
+    const outputs: Buffers = { y: e, softmax: "f32", ...(form.drops ? { next: "u32" } : {}) };
     return { name: "attention", inputs, outputs, params: ATTENTION_PARAMS, rows: "queries", body: attend };
   },
   queryGradient: (form: AttentionForm): AttentionKernel => ({
@@ -395,13 +402,13 @@ function made({ name, inputs, outputs, params, rows, body }: AttentionKernel, fo
 const MAX_BUFFERS = 9;
 
 /**
- * q [N, L, E], k [M, S, E], v [M, S, D], mask, state: y [N, L, D] = softmax(q kᵀ scale + mask) v, each row's logarithm of the sum of exponentials [N, L],
- * and the next state. A query that attends to no key gets zeros, and infinity.
+ * q [N, L, E], k [M, S, E], v [M, S, D], mask, state: y [N, L, D] = softmax(q kᵀ scale + mask) v, softmax [2, N, L]: each row's largest score and its
+ * sum of exponentials of scores less that, and the next state. A query that attends to no key gets zeros, infinity and 1.
  */
 export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.flat): Kernel =>
   made(attentionKernels.attention(form), form, tile);
 
-/** The gradient of q, from y's and from statistics [2, N, L]: logs, and each query's sum of dy * y. */
+/** The gradient of q, from y's and from statistics [3, N, L]: softmax, and each query's sum of dy * y. */
 export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.flat): Kernel =>
   made(attentionKernels.queryGradient(form), form, tile);
 

@@ -31,7 +31,7 @@ type S = Scope<Buffers, typeof ATTENTION_PARAMS>;
 const sumOf = (values: readonly Float[]): Float => values.reduce((a, b) => a.add(b));
 
 function attend(s: S, { width, valueWidth, hasMask }: FewQueryForm): void {
-  const { q, k, v, mask, y, logs } = s.buffers as unknown as Record<string, Numbers>;
+  const { q, k, v, mask, y, softmax } = s.buffers as unknown as Record<string, Numbers>;
   const p = s.params;
   const [head, query] = [s.group.div(p.queries), s.group.mod(p.queries)];
   const [batch, own] = [head.div(p.heads), head.mod(p.heads)];
@@ -133,11 +133,14 @@ function attend(s: S, { width, valueWidth, hasMask }: FewQueryForm): void {
     const sum = sumOf(Array.from({ length: splits }, (_, i) => all.loadsInside(s.local.add(i * valueWidth), 1)[0]!));
     y!.storesInside(row.mul(valueWidth).add(s.local), [whole.eq(0).select(s.f32(0), sum.div(whole))]);
   });
-  s.if(s.local.eq(0), () => logs!.storesInside(row, [whole.eq(0).select(s.f32(Infinity), max.add(whole.log()))]));
+  s.if(s.local.eq(0), () => {
+    softmax!.storesInside(row, [whole.eq(0).select(s.f32(Infinity), max)]);
+    softmax!.storesInside(row.add(softmax!.size.div(2)), [whole.eq(0).select(s.f32(1), whole)]);
+  });
 }
 
 /**
- * q [N, L, E], k [M, S, E], v [M, S, D], mask: y [N, L, D] = softmax(q kᵀ scale + mask) v and logs [N, L], as `attention` has them, in float32. L is at most
+ * q [N, L, E], k [M, S, E], v [M, S, D], mask: y [N, L, D] = softmax(q kᵀ scale + mask) v and softmax [2, N, L], as `attention` has them, in float32. L is at most
  * MAX_QUERIES, S MAX_KEYS.
  */
 export function fewQueryAttention(form: FewQueryForm): Kernel {
@@ -146,7 +149,7 @@ export function fewQueryAttention(form: FewQueryForm): Kernel {
   const groups = ({ shapes }: LaunchFacts): number => shapes["q"]![0]! * shapes["q"]![1]!;
   return kernel(
     `attention of few queries ${width} ${valueWidth}${hasMask ? " mask" : ""}`,
-    { inputs, outputs: { y: "f32", logs: "f32" }, params: ATTENTION_PARAMS, threads: THREADS, groups, isOneOfMany: true },
+    { inputs, outputs: { y: "f32", softmax: "f32" }, params: ATTENTION_PARAMS, threads: THREADS, groups, isOneOfMany: true },
     (scope) => attend(scope as unknown as S, form),
   );
 }

@@ -118,7 +118,7 @@ describe("attention", () => {
     "forward and backward by the $name tile, unrolled: $isUnrolled, where a query attends to no key",
     ({ tile, isUnrolled }) => {
       const own = { ...form, isUnrolled };
-      const { y, logs } = launch(attention(own, tile), { ...buffers, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
+      const { y, softmax } = launch(attention(own, tile), { ...buffers, y: { shape: [1, 3, 8] }, softmax: { shape: [2, 1, 3] } }, params);
       const weights = [0, 1, 2].map((i) => {
         const scores = [0, 1, 2, 3, 4].map((j) => 0.5 * [0, 1, 2, 3].reduce((sum, e) => sum + q[4 * i + e]! * k[4 * j + e]!, 0) + mask[5 * i + j]!); // prettier-ignore
         const total = scores.reduce((sum, x) => sum + Math.exp(x), 0);
@@ -126,12 +126,12 @@ describe("attention", () => {
       });
       const want = weights.flatMap((row) => Array.from({ length: 8 }, (_, e) => row.reduce((sum, w, j) => sum + w * v[8 * j + e]!, 0)));
       expectClose(y!, want);
-      expect(logs![0]).toBe(Infinity);
+      expect(softmax![0]).toBe(Infinity);
       const dots = [0, 1, 2].map((i) => Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * want[8 * i + e]!).reduce((a, b) => a + b));
       const withGradient = {
         ...buffers,
         dy: { shape: [1, 3, 8], values: dy },
-        statistics: { shape: [2, 1, 3], values: [...logs!, ...dots] },
+        statistics: { shape: [3, 1, 3], values: [...softmax!, ...dots] },
       };
       const { dq } = launch(attentionQueryGradient(own, tile), { ...withGradient, dq: { shape: [1, 3, 4] } }, params);
       const ofScores = weights.map((row, i) =>
@@ -153,7 +153,7 @@ describe("attention", () => {
   it.each([5, 140])("of few queries, each by a group, over %i keys", (count) => {
     const [many, values] = [numbers(count * 4, 5, 1), numbers(count * 8, 6, 1)];
     const own = Array.from({ length: 3 * count }, (_, i) => (i < count || i % 4 === 0 ? -Infinity : 0.25));
-    const { y, logs } = launch(
+    const { y, softmax } = launch(
       fewQueryAttention(form),
       {
         q: buffers.q,
@@ -161,7 +161,7 @@ describe("attention", () => {
         v: { shape: [1, count, 8], values },
         mask: { shape: [1, 1, 3, count], values: own },
         y: { shape: [1, 3, 8] },
-        logs: { shape: [1, 3] },
+        softmax: { shape: [2, 1, 3] },
       },
       { ...params, keys: count, maskQuery: count },
     );
@@ -169,13 +169,18 @@ describe("attention", () => {
     const totals = exps.map((row) => row.reduce((a, b) => a + b));
     const want = exps.flatMap((row, i) => Array.from({ length: 8 }, (_, e) => (totals[i] === 0 ? 0 : row.reduce((sum, w, j) => sum + w * values[8 * j + e]!, 0) / totals[i]!))); // prettier-ignore
     expectClose(y!, want, "f32", 16);
-    expectClose(logs!.slice(1), totals.slice(1).map(Math.log), "f32", 16);
-    expect(logs![0]).toBe(Infinity);
+    expectClose(
+      [1, 2].map((i) => softmax![i]! + Math.log(softmax![3 + i]!)),
+      totals.slice(1).map(Math.log),
+      "f32",
+      16,
+    );
+    expect(softmax![0]).toBe(Infinity);
   });
 
   it("of a number that is none", () => {
     const odd = { ...buffers.q, values: q.map((x, i) => (i === 5 ? NaN : x)) };
-    const { y } = launch(attention(form), { ...buffers, q: odd, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
+    const { y } = launch(attention(form), { ...buffers, q: odd, y: { shape: [1, 3, 8] }, softmax: { shape: [2, 1, 3] } }, params);
     expect([0, 1, 2].map((i) => y!.slice(8 * i, 8 * i + 8).every(Number.isNaN))).toEqual([false, true, false]);
   });
 });
