@@ -85,8 +85,8 @@ export function expectClose(got: readonly number[], expected: readonly number[],
   expect(got.length).toBe(expected.length);
   got.forEach((x, i) => {
     const y = expected[i]!;
-    if (Number.isNaN(y)) expect(x).toBeNaN();
-    else if (Math.abs(x - y) > relative * Math.abs(y) + absolute) expect(`element ${i}: ${x}`).toBe(`element ${i}: ${y}`);
+    const isClose = Number.isFinite(y) ? Math.abs(x - y) <= relative * Math.abs(y) + absolute : Object.is(x, y);
+    if (!isClose) expect(`element ${i}: ${x}`).toBe(`element ${i}: ${y}`);
   });
 }
 
