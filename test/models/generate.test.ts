@@ -94,6 +94,37 @@ describe.each(devices)("%s", (device) => {
     }
   });
 
+  it("a call that failed leaves nothing for later ones", async () => {
+    const text = [5, 2, 30, 7, 12, 9];
+    const tokenizerThatFails = {
+      decode: (): string => {
+        throw new Error("no text");
+      },
+    };
+    const wanted = tokensOf(await generate(model, [...text, 1], { maxNewTokens: 8, reuse: false }));
+    await dx.models.releaseGeneration(model);
+    const { embed_tokens } = model.model;
+    let calls = 0;
+    const hook = embed_tokens.registerForwardHook(() => {
+      if (calls++ === 0) throw new Error("no embedding");
+    });
+    await expect(generate(model, text, { maxNewTokens: 3 })).rejects.toThrow("no embedding");
+    hook.remove();
+    expect(tokensOf(await generate(model, [...text, 1], { maxNewTokens: 8 }))).toEqual(wanted);
+    await expect(generate(model, text, { tokenizer: tokenizerThatFails })).rejects.toThrow("no text");
+    expect(tokensOf(await generate(model, [...text, 1], { maxNewTokens: 8 }))).toEqual(wanted);
+  });
+
+  it("makes texts inside autocast(), and none of a disposed model", async () => {
+    const [made] = await dx.autocast("float16", () => generate(model, prompts[0]!, { maxNewTokens: 4, reuse: false }));
+    expect(made!.tokens).toHaveLength(4);
+    const other = await dx.models.fromConfig(config, { family: "llama", device });
+    await generate(other, prompts[0]!, { maxNewTokens: 2 });
+    other.dispose();
+    await expect(generate(other, prompts[0]!, { maxNewTokens: 2 })).rejects.toThrow(dx.DisposedError);
+    await dx.models.releaseGeneration(other);
+  });
+
   it("a draft changes no greedy token", async () => {
     const draft = await dx.models.fromConfig({ ...config, num_hidden_layers: 1 }, { family: "llama", device });
     fill(draft);

@@ -4,6 +4,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { assign } from "../../dispatch/dispatch.ts";
 import { arange } from "../../ops/creation/ranges.ts";
 import { zeros } from "../../ops/creation/creation.ts";
+import { toDType } from "../../ops/data/conversion.ts";
 import { add, mul } from "../../ops/elementwise/binary.ts";
 import { indexCopy } from "../../ops/index/index-rows.ts";
 import { narrow, reshape, unsqueeze } from "../../ops/shape/movement.ts";
@@ -63,8 +64,8 @@ export class CachedPass implements DecoderPass {
     const { keys, values } = layers[layer]!;
     const rows = (this.#rows ??= this.#rowsOf());
     const put = (cache: Tensor, x: Tensor): Tensor => {
-      assign("generate", cache, () => indexCopy(cache, 0, rows, reshape(x, [x.size / headWidth, headWidth])));
-      return narrow(reshape(cache, [batch, keyHeads, length, headWidth]), 2, 0, this.#seen);
+      assign("generate", cache, () => indexCopy(cache, 0, rows, toDType(reshape(x, [x.size / headWidth, headWidth]), cache.dtype)));
+      return toDType(narrow(reshape(cache, [batch, keyHeads, length, headWidth]), 2, 0, this.#seen), q.dtype);
     };
     const [seenKeys, seenValues] = [put(keys, k), put(values, v)];
     const groups = q.shape[1]! / keyHeads;

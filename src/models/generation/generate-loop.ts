@@ -36,6 +36,9 @@ async function* streamOf(request: Request): AsyncGenerator<GeneratedToken, void,
     else if (request.limits.temperature === 0 && request.limits.penalty === 1 && request.rule === null)
       yield* greedy(request, rows, session);
     else yield* drawn(request, rows, session);
+  } catch (error) {
+    session.forget();
+    throw error;
   } finally {
     releaseSession(model, session);
   }

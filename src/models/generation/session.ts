@@ -67,11 +67,17 @@ export class Session {
 
   /** Whether the programs are of the model as it is now. Values of weights may differ: then the cache is empty. */
   isCurrent(): boolean {
-    if (this.cache.layers.some(({ keys }) => keys.isDisposed) || !areEqual(structureOf(this.#model), this.#structure)) return false;
+    if (this.cache.layers.some(({ keys }) => keys.isDisposed) || this.#model.parameters().some((p) => p.isDisposed)) return false;
+    if (!areEqual(structureOf(this.#model), this.#structure)) return false;
     const versions = versionsOf(this.#model);
-    if (!areEqual(versions, this.#versions)) for (const row of this.held) row.length = 0;
+    if (!areEqual(versions, this.#versions)) this.forget();
     this.#versions = versions;
     return true;
+  }
+
+  /** Takes nothing of the cache for known: after a run that failed, it may lack what it should hold. */
+  forget(): void {
+    for (const row of this.held) row.length = 0;
   }
 
   /** Positions that texts may have: the last is that of padding. */

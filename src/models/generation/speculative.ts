@@ -34,6 +34,9 @@ export async function* propose(request: Request, row: Row, session: Session, pos
       }
       for (const s of [session, drafting]) s.held[0]!.length = Math.min(s.held[0]!.length, row.tokens.length - 1);
     }
+  } catch (error) {
+    drafting.forget();
+    throw error;
   } finally {
     releaseSession(draft, drafting);
   }
