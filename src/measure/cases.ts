@@ -132,6 +132,12 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     yield plain("batchedMatmul", "float32", n / 2, several, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
+    const between = (): Tensor[] => [real([n, n], "float32"), real([n, n], "float32"), real([n, n], "float32")];
+    yield plain("rowStatistics", "float32", n, between, ([x, a, b]) => dx.matmul(dx.rmsNorm(dx.matmul(x!, a!), [n]), b!), (y) => dx.relu(y)); // prettier-ignore
+    // Few results: K is split among groups of threads.
+    const [few, terms] = [64, 16 * n];
+    const deep = (): Tensor[] => [real([few, terms], "float32"), real([terms, few], "float32")];
+    yield plain("splitGemm", "float32", terms, deep, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
   }
   /** What reads packed weights of n rows, in addition to the tensors. */
   const withWeights = (n: number, make: (layer: () => dx.nn.QuantizedLinear) => MeasureCase): MeasureCase => {

@@ -35,9 +35,9 @@ type Choice = { readonly tile: Tile; readonly split: Split | null } | typeof DOT
 
 /**
  * The largest tile that gives a device enough groups; of few tiles, one whose groups split K or share it, or the kernel of contiguous rows. count: products. hasRows: of
- * both operands, four elements at a time.
+ * both operands, four elements at a time. isWide: of all three matrices.
  */
-function choiceFor(g: GraphBuilder, sizes: readonly [number, number, number], count: number, hasRows: boolean): Choice {
+function choiceFor(g: GraphBuilder, sizes: readonly [number, number, number], count: number, hasRows: boolean, isWide: boolean): Choice {
   const [m, n, k] = sizes;
   const splits = SPLITS.flatMap(([name, tile]) => {
     const split = splitOf(tile, sizes, count);
@@ -51,7 +51,7 @@ function choiceFor(g: GraphBuilder, sizes: readonly [number, number, number], co
   if (groups(TILES.large) >= 192) return whole("large");
   if (groups(TILES.wide) >= 256) return whole("wide");
   if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return whole("medium");
-  const shared = groups(TILES.smallInTwo) > MAX_SPLIT_GROUPS || k < MIN_SPLIT ? undefined : splits[0]?.[1];
+  const shared = !isWide || groups(TILES.smallInTwo) > MAX_SPLIT_GROUPS || k < MIN_SPLIT ? undefined : splits[0]?.[1];
   if (shared !== undefined && choosesShader(g.capabilities, g.isAlone, "splitGemm", { dtype: "float32", extent: k, isPacked: true })) return shared; // prettier-ignore
   if (groups(TILES.smallInTwo) > FEW_GROUPS) return whole("smallInTwo");
   return hasRows && k >= MIN_ROW ? DOT : whole("tinyInEight");
@@ -79,7 +79,8 @@ interface Product {
 /** The kernels of a product, or of `count`. */
 function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number, n: number, k: number], count = 1): Product {
   const [m, n, k] = sizes;
-  const choice = choiceFor(g, sizes, count, !form.isBatched && !form.transA && form.transB && k % 4 === 0 && form.element === "f32");
+  const hasRows = !form.isBatched && !form.transA && form.transB && k % 4 === 0 && form.element === "f32";
+  const choice = choiceFor(g, sizes, count, hasRows, fitOf(TILES.smallInTwo, sizes, form) !== "each");
   const plain = { form, inForm: null, tileColumns: null, partial: null, casts: false };
   if (choice === DOT) return { ...plain, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const { tile, split } = choice;

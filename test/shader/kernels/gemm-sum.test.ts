@@ -43,6 +43,8 @@ describe("the forms of a product", () => {
     expect(made(64, 64, 4096, null).variants).toEqual(expect.arrayContaining(["smallInTwo split", "medium split"]));
     expect(made(64, 64, 100, null).variants.filter((name) => name.includes("split"))).toEqual([]);
     expect(made(512, 512, 4096, null).groups).toEqual([256]);
+    // Rows of 10: elements would be read one by one.
+    expect(made(64, 10, 1568, null).groups).toEqual([4]);
   });
 });
 
