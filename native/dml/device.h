@@ -151,6 +151,8 @@ class Device {
   void SendPiece(const Shipment& shipment, uint64_t at, uint64_t size);
   void Land();
   void ForgetExpected();
+  // By one piece of the pool of staging memory.
+  void ReadPiece(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);
   Task* NextForRelease();

@@ -257,26 +257,7 @@ void Device::ForgetExpected() {
   expected_.clear();
 }
 
-void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
-  WithInterfaces([&] {
-    CheckAlive();
-    if (!size) return Synchronize(std::move(done));
-    done = WithGuards(std::move(done));
-    if (size > 2 * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
-    StagingPool::Piece piece = readbacks_->Allocate(size);
-    Task& task = queue_->Next();
-    piece.page->pins.fetch_add(1);
-    task.kind = Task::Kind::Read;
-    task.completion = new ReadCompletion(piece, to, size, std::move(done));
-    task.transfer = {piece.page->resource.get(), piece.offset, from, size, nullptr, 0};
-    queue_->Commit();
-  });
-}
-
-// Of a device that has found something already, too.
-void Device::ReadGuard(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
-  Gate::Entry entry(gate_);
-  queue_->CheckAlive();
+void Device::ReadPiece(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
   StagingPool::Piece piece = readbacks_->Allocate(size);
   Task& task = queue_->Next();
   piece.page->pins.fetch_add(1);
@@ -284,6 +265,23 @@ void Device::ReadGuard(Address from, void* to, uint64_t size, std::function<void
   task.completion = new ReadCompletion(piece, to, size, std::move(done));
   task.transfer = {piece.page->resource.get(), piece.offset, from, size, nullptr, 0};
   queue_->Commit();
+}
+
+void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+  WithInterfaces([&] {
+    CheckAlive();
+    if (!size) return Synchronize(std::move(done));
+    done = WithGuards(std::move(done));
+    if (size > 2 * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
+    ReadPiece(from, to, size, std::move(done));
+  });
+}
+
+// Of a device that has found something already, too.
+void Device::ReadGuard(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+  Gate::Entry entry(gate_);
+  queue_->CheckAlive();
+  ReadPiece(from, to, size, std::move(done));
 }
 
 void Device::ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {

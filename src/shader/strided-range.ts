@@ -25,7 +25,7 @@ export function gcd(a: number, b: number): number {
 
 const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 const powerIn = (n: number): number => (n === 0 ? 2 ** 32 : gcd(n, 2 ** 32));
-/** step without a need: 0 where there is one number. */
+/** The step; 0 where there is one number. */
 const ranged = (low: number, high: number, step: number): StridedRange =>
   low === high ? only(low) : { low, high: step > 1 ? low + Math.floor((high - low) / step) * step : high, step: Math.max(1, step) };
 

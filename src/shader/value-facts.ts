@@ -60,7 +60,7 @@ const MAX_STEPS = 4;
 /** Selections inside of each other whose conditions count. */
 const MAX_SELECTIONS = 4;
 const HALF = 2 ** 31;
-/** Times that what loops assign to a variable is looked at, before it may be anything. */
+/** Visits to the assignments of a variable in loops, after which its range is all numbers. */
 const MAX_TRIPS = 4;
 /** Variables that depend on each other. */
 const MAX_OPEN = 3;
@@ -251,7 +251,7 @@ export class ValueFacts {
     return made.args.slice(-2).some((x) => this.#mayHaveBit(x, bit));
   }
 
-  /** No thread comes here. What values may be here is nothing, which the part around must not take over. */
+  /** No thread comes here. Ranges are empty here; the enclosing part must not take them over. */
   #die(): void {
     this.#isDead = true;
     this.#parts.at(-1)!.known = new Map();

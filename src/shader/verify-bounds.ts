@@ -47,7 +47,7 @@ class BoundsVerifier {
         case "if":
           facts.where(s.condition, true, () => this.block(s.body));
           facts.where(s.condition, false, () => this.block(s.otherwise));
-          // Who is still here has not gone that way.
+          // Threads that are still here have not taken that branch.
           if (endsInJump(s.body)) facts.assume(s.condition, false);
           else if (endsInJump(s.otherwise)) facts.assume(s.condition, true);
           break;

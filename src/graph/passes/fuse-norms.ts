@@ -2,9 +2,10 @@
  * Makes layerNorm and RMSNorm of a product's rows part of the products that read them: the first product writes statistics of its rows too, the others normalize
  * their operand when they load it. Each of their groups merges a row's statistics again, which takes less time than a launch that they wait for.
  */
-import { Expr, isWhole, packedExpr, withNodes, type Graph, type GraphNode, type RowNorm, type Value } from "../graph.ts";
+import { Expr, isWhole, packedExpr, withNodes, type Graph, type GraphNode, type RowNorm } from "../graph.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { removeDeadCode } from "./dead-code.ts";
+import { usesOf } from "./fuse-prologues.ts";
 
 interface Norm {
   readonly norm: RowNorm;
@@ -39,13 +40,7 @@ function normOf(node: GraphNode): Norm | null {
 
 export function fuseNorms(graph: Graph): Graph {
   if (graph.nodes.every(({ withStatistics }) => withStatistics === undefined)) return graph;
-  const makers = new Map(graph.nodes.flatMap((node) => node.outputs.flatMap((x) => (x === null ? [] : [[x.value, node] as const]))));
-  const readers = new Map<Value, GraphNode[]>();
-  const others = new Set<Value>([...graph.outputs.map(({ value }) => value), ...graph.state.map(({ value }) => value.value)]);
-  for (const node of graph.nodes) {
-    for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
-    for (const value of node.after ?? []) others.add(value);
-  }
+  const { makers, readers, others } = usesOf(graph);
   const replaced = new Map<GraphNode, GraphNode>();
   const now = (node: GraphNode): GraphNode => replaced.get(node) ?? node;
   for (const node of graph.nodes) {

@@ -36,8 +36,12 @@ function computedBy(node: GraphNode, makers: ReadonlyMap<Value, GraphNode>, read
   return null;
 } // prettier-ignore
 
-export function fusePrologues(graph: Graph): Graph {
-  if (graph.nodes.every(({ withPrologue }) => withPrologue === undefined)) return graph;
+/** By value: the node that makes it, and those that read it. others: values that something else than a node's inputs needs. @package */
+export function usesOf(graph: Graph): {
+  readonly makers: ReadonlyMap<Value, GraphNode>;
+  readonly readers: ReadonlyMap<Value, GraphNode[]>;
+  readonly others: ReadonlySet<Value>;
+} {
   const makers = new Map(graph.nodes.flatMap((node) => node.outputs.flatMap((x) => (x === null ? [] : [[x.value, node] as const]))));
   const readers = new Map<Value, GraphNode[]>();
   const others = new Set<Value>([...graph.outputs.map(({ value }) => value), ...graph.state.map(({ value }) => value.value)]);
@@ -45,6 +49,12 @@ export function fusePrologues(graph: Graph): Graph {
     for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
     for (const value of node.after ?? []) others.add(value);
   }
+  return { makers, readers, others };
+}
+
+export function fusePrologues(graph: Graph): Graph {
+  if (graph.nodes.every(({ withPrologue }) => withPrologue === undefined)) return graph;
+  const { makers, readers, others } = usesOf(graph);
   const replaced = new Map<GraphNode, GraphNode>();
   for (const node of graph.nodes) {
     const [result, ...more] = node.outputs;
