@@ -4,15 +4,9 @@ import * as dx from "../../../src/index.ts";
 import { sumsFew } from "../../../src/shader/operations/summed-rows.ts";
 import { inside, mulberry, numbers } from "../../graph/passes/fuse/programs.ts";
 import { devices, eachDevice } from "../../device.ts";
+import { expectNear } from "../../graph/passes/fuse/expect-near.ts";
 
 const SEEDS = Array.from({ length: Number(process.env.DXTENSOR_FUZZ ?? 12) }, (_, i) => i + 1);
-
-function expectNear(got: readonly number[], expected: readonly number[], tolerance: number, name: string): void {
-  expect(got).toHaveLength(expected.length);
-  const range = Math.max(1, ...expected.filter(Number.isFinite).map(Math.abs));
-  const wrong = got.flatMap((v, i) => (Object.is(v, expected[i]) || v === expected[i] || Math.abs(v - expected[i]!) <= tolerance * range ? [] : [`${name} at ${i}: ${v} and ${expected[i]}`])); // prettier-ignore
-  expect(wrong.slice(0, 3)).toEqual([]);
-}
 
 it("are taken by threads of their own while all of them compare few indices", () => {
   expect(sumsFew(1024, 1000, 64)).toBe(true);

@@ -9,15 +9,9 @@ import { evaluateShader } from "../../../../src/shader/evaluate.ts";
 import { devices, eachDevice } from "../../../device.ts";
 import { build, operators } from "../../build.ts";
 import { count, fused, inside, mulberry, numbers, packedStrides } from "./programs.ts";
+import { expectNear } from "./expect-near.ts";
 
 const SEEDS = Array.from({ length: Number(process.env.DXTENSOR_FUZZ ?? 16) }, (_, i) => i + 1);
-
-function expectNear(got: readonly number[], expected: readonly number[], tolerance: number, name: string): void {
-  expect(got).toHaveLength(expected.length);
-  const range = Math.max(1, ...expected.filter(Number.isFinite).map(Math.abs));
-  const wrong = got.flatMap((v, i) => (Object.is(v, expected[i]) || v === expected[i] || Math.abs(v - expected[i]!) <= tolerance * range ? [] : [`${name} at ${i}: ${v} and ${expected[i]}`])); // prettier-ignore
-  expect(wrong.slice(0, 3)).toEqual([]);
-}
 
 /** An element along an axis of a packed tensor, as DirectML reads it: from the end below 0, outside the one at that address, or 0 outside of all. */
 function gathered(x: readonly number[], sizes: readonly number[], axis: number, at: readonly number[], index: number): number {
