@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachDevice, isMicrosoft, liveBuffers, settledBuffers } from "../device.ts";
+import { eachDevice, isDirectml, isMicrosoft, liveBuffers, settledBuffers } from "../device.ts";
 
 /** The queue's thread counts: what it is asked to read comes after. */
 const copies = (fn: () => dx.Tensor): number => {
@@ -109,7 +109,7 @@ it("a profile between calls that run and calls that are replayed leaves each its
         }
         const numbers = results.map((y) => y.toArraySync() as number[]);
         const after = dx.counters(device);
-        expect(after.replays - before.replays).toBe(CALLS);
+        if (isDirectml(device)) expect(after.replays - before.replays).toBe(CALLS);
         for (const row of numbers) expect(new Set(row).size).toBe(1);
         f.dispose();
         return { results: numbers.map((row) => row[0]!), submissions: after.submissions - before.submissions };
@@ -130,8 +130,8 @@ it("a profile between calls that run and calls that are replayed leaves each its
         return i % 4 === 0 ? y + 1 : y;
       }).slice(1);
       expect(together.results).toEqual(expected);
-      // A GPU does such a step before the next one is there.
-      if (!isMicrosoft(device)) expect(together.submissions).toBeLessThan(alone.submissions);
+      // A GPU does such a step before the next one is there; a device from outside has no lists.
+      if (isDirectml(device) && !isMicrosoft(device)) expect(together.submissions).toBeLessThan(alone.submissions);
     });
   });
 }
