@@ -283,6 +283,8 @@ napi_value GiveBack(Environment& environment, Arguments in) {
 
 napi_value Sweep(Environment& environment, Arguments in) { return js::New(in.env(), static_cast<double>(environment.buffers().Sweep())); }
 
+napi_value CollectAllGarbage(Environment&, Arguments in) { return js::New(in.env(), CollectGarbage()); }
+
 napi_value Track(Environment& environment, Arguments in) {
   return js::New(in.env(), static_cast<double>(environment.tracked().Add(in[0], ToSize(in[1], "track: sizeInBytes"))));
 }
@@ -542,6 +544,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("lend", Cold<Lend>);
   add("giveBack", Cold<GiveBack>);
   add("sweep", Cold<Sweep>);
+  add("collectGarbage", Cold<CollectAllGarbage>);
   add("settle", Cold<Settle>);
   add("track", Cold<Track>);
   add("untrack", Cold<Untrack>);

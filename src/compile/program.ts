@@ -5,7 +5,7 @@ import type { Graph, Value as GraphValue } from "../graph/graph.ts";
 import { fuseRegions, fuses, type FuseMode } from "../graph/passes/fuse/fuse.ts";
 import { optimize } from "../graph/passes/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
-import { allocate, reclaim, relieve, upload, withMemory } from "../runtime/buffers.ts";
+import { allocate, reclaimSmallHeap, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
@@ -146,14 +146,11 @@ const LARGE = 512;
 
 /** Whether what a large program was made of may still be there: V8 keeps it for long, since it has grown old. */
 let leavesGarbage = false;
-/** Bytes of a heap in which megabytes are much, and which is soon looked through. */
-const SMALL_HEAP = 256 * 2 ** 20;
-
 /** Before a program of so many events is made. */
 export function collectBefore(events: number): void {
   if (!leavesGarbage || events < LARGE) return;
   leavesGarbage = false;
-  if (process.memoryUsage().heapTotal < SMALL_HEAP) reclaim(true);
+  reclaimSmallHeap();
 }
 
 /** The groups of steps between barriers. */

@@ -318,6 +318,8 @@ export interface Binding {
   release(handle: Handle): void;
   /** Frees the buffers whose owner has been collected; returns their number. */
   sweep(): number;
+  /** Collects all garbage and gives the pages of V8's heap back, as gc() does not; false where this Node has no such function. */
+  collectGarbage(): boolean;
   /**
    * A number from 2^40 on for memory of a backend from outside. `owner` is kept weakly. The bytes and one buffer count in `pressure`.
    */

@@ -56,16 +56,16 @@ export function relieve(): void {
   else reclaim();
 }
 
-/** Collects garbage, and frees the buffers whose storage died. */
-function collectAndSweep(binding: Binding, type: "minor" | "major"): void {
+/** Collects garbage, and frees the buffers whose storage died. `all`: also gives the pages of V8's heap back, which takes longer. */
+function collectAndSweep(binding: Binding, type: "minor" | "major" | "all"): void {
   // Without an argument: Node 22 and later take `undefined` as a request of less than a full collection.
   if (type === "minor") collector()({ type });
-  else collector()();
+  else if (type === "major" || !binding.collectGarbage()) collector()();
   binding.sweep();
   sweepOutside(binding);
 }
 
-/** Collects garbage and frees the buffers that nothing refers to any more. */
+/** Collects garbage and frees the buffers that nothing refers to any more. `full`: V8 gives memory back too. */
 export function reclaim(full = false): void {
   const binding = loadBinding();
   const p = (pressure ??= binding.pressure);
@@ -79,7 +79,7 @@ export function reclaim(full = false): void {
     (stays(p[0]!, alive.buffers, before.buffers) && before.buffers >= allowed.buffers) ||
     (stays(p[1]!, alive.bytes, before.bytes) && before.bytes >= allowed.bytes)
   ) {
-    collectAndSweep(binding, "major");
+    collectAndSweep(binding, full ? "all" : "major");
     alive.buffers = p[0]!;
     alive.bytes = p[1]!;
   } else {
@@ -88,6 +88,14 @@ export function reclaim(full = false): void {
   }
   allowed.buffers = p[0]! + Math.max(slack.buffers, p[0]! / 2);
   allowed.bytes = p[1]! + Math.max(slack.bytes, p[1]! / 2);
+}
+
+/** Bytes of a heap in which megabytes are much, and which is soon looked through. */
+const SMALL_HEAP = 256 * 2 ** 20;
+
+/** The same in full, after work that leaves much garbage, where it does not take long. */
+export function reclaimSmallHeap(): void {
+  if (process.memoryUsage().heapTotal < SMALL_HEAP) reclaim(true);
 }
 
 /** Runs a native call; when memory is exhausted, collects garbage and tries once more. */
@@ -132,13 +140,14 @@ export async function synchronized(native: NativeDevice, operation: string): Pro
   }
 }
 
-/** Frees what large uploads needed, once the device has taken them: the memory of a device and of the host that nothing uses then. */
+/** Frees what large uploads needed, once the device has taken them: memory of the device and of the host that nothing uses then. */
 export async function settleUploads(native: NativeDevice, operation: string): Promise<void> {
   await synchronized(native, operation);
   try {
     // What nothing has needed since the call before is freed: so the first frees little.
     native.binding.settle(native.id);
     native.binding.settle(native.id);
+    reclaimSmallHeap();
   } catch (error) {
     throw fromNative(operation, error);
   }

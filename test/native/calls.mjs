@@ -270,6 +270,7 @@ const args = {
   lend: () => [buffer()],
   giveBack: () => [one(state.lent) ?? 0],
   sweep: () => [],
+  collectGarbage: () => [],
   track: () => [owner(), next(1 << 20)],
   untrack: () => [one(state.tracked) ?? 0],
   collectedOwners: () => [],

@@ -1,3 +1,4 @@
+import { getHeapSpaceStatistics } from "node:v8";
 import { expect, it } from "vitest";
 import { device } from "../../src/core/device.ts";
 import { NativeError, OutOfMemoryError } from "../../src/core/errors.ts";
@@ -50,4 +51,15 @@ it("a call that lacks memory is tried once more after a collection, another erro
   expect(() => withMemory("test", lacking.call)).toThrow(OutOfMemoryError);
   expect(() => withMemory("test", wrong.call)).toThrow(NativeError);
   expect([lacking.tries(), wrong.tries(), withMemory("test", () => 7)]).toEqual([2, 1, 7]);
+});
+
+it("a full collection gives the pages of V8's young generation back", () => {
+  const young = (): number => getHeapSpaceStatistics().find((s) => s.space_name === "new_space")!.physical_space_size;
+  let kept: object[] = [];
+  for (let i = 0; i < 300_000; i++) kept.push({ i, list: [i] });
+  const before = young();
+  kept = [];
+  reclaim(true);
+  expect(kept).toEqual([]);
+  if (process.platform === "linux") expect(young()).toBeLessThan(before / 2);
 });
