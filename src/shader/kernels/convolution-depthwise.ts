@@ -6,7 +6,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import { sourceTap, type ConvolutionElement, type ConvolutionKind, type Layouts, type Pair } from "./convolution-tiles.ts";
 import { GroupReduction, kernel, type Kernel, type Numbers } from "./kernel.ts";
 
@@ -220,7 +220,9 @@ export function depthwiseKernel(form: DepthwiseForm) {
 /** The shader of a form: x, w and bias, or x and dy, to y. In the data gradient x is dy, and y is dx. */
 export function depthwise(form: DepthwiseForm): Kernel {
   const { name, inputs, outputs, params, threads, groups, body } = depthwiseKernel(form);
-  return kernel(name, { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true }, (s) =>
-    body(s as unknown as S),
+  return kernel(
+    name,
+    { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true, casts: castBuffers(form) },
+    (s) => body(s as unknown as S),
   );
 }

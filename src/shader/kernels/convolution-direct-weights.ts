@@ -7,9 +7,10 @@ import type { Scope } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
 import { allOf, loadWhere, type ConvolutionElement } from "./convolution-tiles.ts";
 import type { DirectGeometry } from "./convolution-direct.ts";
+import { castBuffers, type EpilogueForm } from "./epilogue.ts";
 import { GroupReduction, kernel, type Kernel, type Numbers } from "./kernel.ts";
 
-export interface DirectWeightForm extends DirectGeometry {
+export interface DirectWeightForm extends DirectGeometry, Pick<EpilogueForm, "cast" | "casts"> {
   /** Filters of a group. */
   readonly block: 1 | 2 | 4;
   /** Neighbouring pixels that a thread has at once; a divisor of the rows of dy. */
@@ -184,7 +185,9 @@ export function directWeightKernel(form: DirectWeightForm) {
 /** The shader of a form: x and dy, to y or parts of it. */
 export function directWeight(form: DirectWeightForm): Kernel {
   const { name, inputs, outputs, params, threads, groups, body } = directWeightKernel(form);
-  return kernel(name, { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true }, (s) =>
-    body(s as unknown as S),
+  return kernel(
+    name,
+    { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true, casts: castBuffers(form) },
+    (s) => body(s as unknown as S),
   );
 }

@@ -6,7 +6,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Uint } from "../numbers.ts";
-import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
 import { loadWhere, type ConvolutionElement, type Layouts, type Pair } from "./convolution-tiles.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 
@@ -259,7 +259,9 @@ export function directKernel(form: DirectForm) {
 /** The shader of a form: x, w and what its epilogue reads, to y. In the data gradient x is dy, and y is dx. */
 export function direct(form: DirectForm): Kernel {
   const { name, inputs, outputs, params, threads, groups, body } = directKernel(form);
-  return kernel(name, { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true }, (s) =>
-    body(s as unknown as S),
+  return kernel(
+    name,
+    { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true, casts: castBuffers(form) },
+    (s) => body(s as unknown as S),
   );
 }

@@ -5,7 +5,7 @@
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Uint } from "../numbers.ts";
-import { epilogueBuffers } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers } from "./epilogue.ts";
 import { isPhased, phased, phasedColumns, phasedStep } from "./convolution-phases.ts";
 import { DEPTH, gatheredLast, gradientLast, sourceLast, weightOf, type WeightPart } from "./convolution-channels-last.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
@@ -293,7 +293,9 @@ export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) 
 /** The shader of a form: x, w and bias, or x and dy, to y or parts of it. In the data gradient x is dy, and y is dx. */
 export function convolution(form: ConvolutionForm, tile: ConvolutionTile): Kernel {
   const { name, inputs, outputs, params, threads, groups, body } = convolutionKernel(form, tile);
-  return kernel(name, { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true }, (s) =>
-    body(s as unknown as S),
+  return kernel(
+    name,
+    { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true, casts: castBuffers(form) },
+    (s) => body(s as unknown as S),
   );
 }

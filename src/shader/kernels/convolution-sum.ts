@@ -1,6 +1,6 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { Scope } from "../language.ts";
-import { epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers, epilogueOf, epilogueName, type EpilogueForm } from "./epilogue.ts";
 import type { ConvolutionElement } from "./convolution-tiles.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import { sumOfParts } from "./sum-of-parts.ts";
@@ -52,7 +52,9 @@ export function sumKernel(form: SumForm) {
 export function convolutionSum(form: SumForm): Kernel {
   const { name, inputs, outputs, params, threads, groups, body } = sumKernel(form);
   const isOneOfMany = form.activation !== null;
-  return kernel(name, { inputs, outputs, params, threads, groups: ({ params: n }) => groups(n["size"]!), isOneOfMany }, (s) =>
-    body(s as unknown as S),
+  return kernel(
+    name,
+    { inputs, outputs, params, threads, groups: ({ params: n }) => groups(n["size"]!), isOneOfMany, casts: castBuffers(form) },
+    (s) => body(s as unknown as S),
   );
 }

@@ -2,7 +2,7 @@
 import { packedBytes } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, packedExpr, type EpilogueOp, type Expr, type GraphNode, type ShaderCall } from "../../graph/graph.ts";
+import { Expr, isWhole, packedExpr, type EpilogueOp, type GraphNode, type ShaderCall, type Value } from "../../graph/graph.ts";
 import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { activationCode } from "../operations/activations.ts";
 import { NO_EPILOGUE, NORM_BUFFERS, type EpilogueForm } from "./epilogue.ts";
@@ -73,7 +73,7 @@ export class EpilogueLaunch {
     // Nothing else follows a cast.
     if (epilogue.casts === true) return {};
     const more = this.#others.more?.(inputs, epilogue) ?? {};
-    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return more;
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return this.#others.casts === true ? { ...more, withEpilogue } : more;
     return {
       ...more,
       withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...epilogue, activation })),
@@ -84,6 +84,7 @@ export class EpilogueLaunch {
   /** Null: batch norm comes before an addend, and that before relu's gradient; each comes once, and a launch has so many buffers. */
   #with(inputs: Inputs, epilogue: EpilogueForm, op: EpilogueOp): { readonly inputs: Inputs; readonly epilogue: EpilogueForm } | null {
     if (op.kind === "cast") return this.#others.casts === true ? { inputs, epilogue: { ...epilogue, casts: true } } : null;
+    if (this.#takes === "nothing" || epilogue.reluGradient !== null) return null;
     if (Object.keys(inputs).length + (op.kind === "norm" ? NORM_BUFFERS.length : 1) + 1 > MAX_BUFFERS) return null;
     // The readers of a GEMM's result may see it in another shape, with the elements in the same order.
     const isLike = (x: Expr): boolean => x.dtype === this.#result.dtype && isWhole(x) && sizeOf(x.sizes) === sizeOf(this.#result.sizes);
@@ -111,7 +112,13 @@ function channelsOf(x: Expr, dtype: Result["dtype"], channels: number): Expr | n
   return packedExpr(x.value, dtype, [channels]);
 }
 
-/** The result of a launch, by default its buffer y, with what it takes of what follows. */
+/** What a launch casts: its operands, its result as well, or neither. */
+export type Casts = "operands" | "all" | "nothing";
+
+/** Operands that a launch can have of the other float type; others are parts of sums. */
+const CAST_OPERANDS: readonly string[] = ["x", "w", "dy", "bias"];
+
+/** The result of a launch, by default its buffer y, with what it takes of what follows, and of casts. */
 export function launched(
   g: GraphBuilder,
   kernelOf: (epilogue: EpilogueForm) => Kernel,
@@ -119,10 +126,30 @@ export function launched(
   result: Result & { readonly name?: string },
   params: { readonly [name: string]: number },
   takes: Takes,
+  casts: Casts = "nothing",
 ): Expr {
-  const launch = new EpilogueLaunch(g, kernelOf, { name: "y", ...result }, params, takes);
+  const launch = new EpilogueLaunch(g, kernelOf, { name: "y", ...result }, params, takes, { casts: casts === "all" });
   // The epilogue reads the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
-  const epilogue = { ...NO_EPILOGUE, hasBias: "bias" in own };
-  return g.shader(launch.call(own, epilogue), Object.values(own), [result], launch.epilogues(own, epilogue))[0]!;
+  const { shader, inputs: read, ...more } = castingNode(launch, own, { ...NO_EPILOGUE, hasBias: "bias" in own }, casts !== "nothing");
+  return g.shader(shader, read as readonly Expr[], [result], more)[0]!;
+}
+
+type Launched = Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "origin"> & { readonly shader: ShaderCall };
+
+/** Of a launch's node: what it reads, and what it can still take. */
+function castingNode(launch: EpilogueLaunch, inputs: Inputs, epilogue: EpilogueForm, casts: boolean): Launched {
+  const withCast = (result: Value, x: Expr): Launched | null => {
+    const { cast = [] } = epilogue;
+    const names = Object.keys(inputs).filter((name) => inputs[name]!.value === result);
+    const [name] = names;
+    // A launch that has a tensor as two operands reads the cast's result.
+    if (name === undefined || names.length > 1 || !CAST_OPERANDS.includes(name) || cast.includes(name)) return null;
+    const own = inputs[name]!;
+    if (!isWhole(own) || own.dtype === x.dtype) return null;
+    const next = { ...inputs, [name]: new Expr(x.value, x.dtype, own.sizes, own.strides, x.byteOffset) };
+    return castingNode(launch, next, { ...epilogue, cast: [...cast, name] }, true);
+  };
+  const node = { shader: launch.call(inputs, epilogue), inputs: Object.values(inputs), ...launch.epilogues(inputs, epilogue) };
+  return casts ? { ...node, withCast } : node;
 }

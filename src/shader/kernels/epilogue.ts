@@ -19,7 +19,15 @@ export interface EpilogueForm {
   readonly reluGradient: ReluGradient | null;
   /** Whether the result is cast from float32 to float16 in the end, or back. */
   readonly casts?: boolean;
+  /** Operands that are in memory of the other float type. Default: none. A GEMM's form has them itself. */
+  readonly cast?: readonly string[];
 }
+
+/** Buffers that kernel() casts, of a launch that writes y. */
+export const castBuffers = ({ cast = [], casts }: Pick<EpilogueForm, "cast" | "casts">): readonly string[] => [
+  ...cast,
+  ...(casts === true ? ["y"] : []),
+];
 
 /** 0 where x is at most 0, or where it is not above 0: they differ at NaN. */
 export type ReluGradient = "unless at most 0" | "where above 0";

@@ -5,6 +5,7 @@ import { ShaderProgram, type LaunchFacts } from "../dxbc/shader-program.ts";
 import { keyOf } from "../../graph/key.ts";
 import type { Element, Shader } from "../ir.ts";
 import { Scope, type BufferElements, type Parameters, type SharedElements } from "../language.ts";
+import { castElement, holdCast } from "./cast-buffers.ts";
 import type { Float, Uint } from "../numbers.ts";
 
 /** A shader with its launch. */
@@ -54,17 +55,23 @@ export function kernel<const I extends Names, const O extends Names, const P ext
     readonly isPrecise?: boolean;
     /** Whether there may be any number of them. Default: false. */
     readonly isOneOfMany?: boolean;
+    /** Buffers in memory of the other float type: what the body loads and stores is cast. Default: none. */
+    readonly casts?: readonly string[];
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
+  const casts = spec.casts ?? [];
+  if (casts.length > 0) key += ` in memory as the other float ${casts.join(" ")}`;
+  const held = (name: string, element: Element): Element => (casts.includes(name) ? castElement(element) : element);
   const buffers = {
-    ...Object.fromEntries(Object.entries(spec.inputs).map(([name, element]) => [name, { element, isWritable: false }] as const)),
-    ...Object.fromEntries(Object.entries(spec.outputs).map(([name, element]) => [name, { element, isWritable: true }] as const)),
-  };
+    ...Object.fromEntries(Object.entries(spec.inputs).map(([name, element]) => [name, { element: held(name, element), isWritable: false }] as const)),
+    ...Object.fromEntries(Object.entries(spec.outputs).map(([name, element]) => [name, { element: held(name, element), isWritable: true }] as const)),
+  }; // prettier-ignore
   const params = spec.params ?? ({} as P);
   const isPrecise = spec.isPrecise ?? false;
   const make = (): Shader => {
     const s = new Scope<I & O, P>(key, spec.threads, buffers, params, false);
+    holdCast(s.buffers, casts);
     body(s);
     return { ...s.finish(), isPrecise };
   };

@@ -7,12 +7,13 @@ import { depthwise } from "./convolution-depthwise.ts";
 import { direct } from "./convolution-direct.ts";
 import { directPlan, isForDirect, tunedSplit, usualSplit, type DirectSplit } from "./convolution-direct-plan.ts";
 import { directWeight } from "./convolution-direct-weights.ts";
-import { NO_EPILOGUE } from "./epilogue.ts";
-import { launched, type Result } from "./epilogue-launch.ts";
+import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
+import { launched, type Casts, type Result } from "./epilogue-launch.ts";
 import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, tunedTile, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionElement, ConvolutionKind, Layout, Layouts, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
+import type { Kernel } from "./kernel.ts";
 import { winogradShader } from "./select-winograd.ts";
 import { isForWinograd, isLikeMeasuredWinograd, tunedWinogradSplit, usualWinogradSplit, type WinogradSplit } from "./winograd-plan.ts";
 
@@ -94,6 +95,9 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const isPacked = [lastA ?? a, lastB ?? b, ...tensors.slice(2)].every((x) => packs(x));
   const chooses = (form: keyof (typeof NAMES)[typeof kind], extent: number): boolean =>
     choosesShader(g.capabilities, g.isAlone, NAMES[kind][form], { dtype, extent, isPacked });
+  // Casts in launches are in no device's table yet: `tune` compares them.
+  const takesCasts = choosesShader(g.capabilities, g.isAlone, "convolutionCasts", { dtype, extent: multiplyAdds(c), isPacked });
+  const [ofOperands, ofAll]: readonly [Casts, Casts] = takesCasts ? ["operands", "all"] : ["nothing", "nothing"];
   const isDirect = !isOfChannels && isForDirect(c) && chooses("direct", multiplyAdds(c));
   const extent = isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0;
   const isByWinograd = !isOfChannels && isForWinograd(c) && chooses("winograd", isLikeMeasuredWinograd(c) ? multiplyAdds(c) : 0);
@@ -109,22 +113,24 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const partsOf = (count: number): Result => ({ dtype: "float32", sizes: [count, ...sizes] });
   const size = sizeOf(shape);
   const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
-    launched(g, (epilogue) => convolutionSum({ ...form, element, ...epilogue }), { parts, ...ofBias }, result, { splits, size, inner, channels }, sumTakes); // prettier-ignore
+    launched(g, (epilogue) => convolutionSum({ ...form, element, ...epilogue }), { parts, ...ofBias }, result, { splits, size, inner, channels }, sumTakes, ofAll); // prettier-ignore
   if (isOfChannels) {
     const { form, params, parts } = depthwisePlan(c, NO_EPILOGUE);
-    if (parts === 1) return launched(g, (epilogue) => depthwise({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes);
-    const made = launched(g, () => depthwise(form), inputs, partsOf(parts), params, "nothing");
+    if (parts === 1)
+      return launched(g, (epilogue) => depthwise({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes, ofAll);
+    const made = launched(g, ({ cast = [] }) => depthwise({ ...form, cast }), inputs, partsOf(parts), params, "nothing", ofOperands);
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
   const winograd = winogradSplitOf(c, isByWinograd);
-  if (winograd !== null) return winogradShader(g, c, winograd, { x: a, other: b, bias }, result, sumTakes);
+  if (winograd !== null) return winogradShader(g, c, winograd, { x: a, other: b, bias }, result, sumTakes, takesCasts);
   const split = splitOf(c, isDirect);
   if (split !== null) {
     const { kind, form, params } = directPlan(c, split);
     if (kind === "planes")
-      return launched(g, (epilogue) => direct({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes);
+      return launched(g, (epilogue) => direct({ ...form, ...epilogue }), { ...inputs, ...ofBias }, result, params, takes, ofAll);
     const parts = split.split;
-    const made = launched(g, () => directWeight(form), inputs, parts === 1 ? result : partsOf(parts), params, "nothing");
+    const kernelOf = ({ cast = [], casts = false }: EpilogueForm): Kernel => directWeight({ ...form, cast, casts });
+    const made = launched(g, kernelOf, inputs, parts === 1 ? result : partsOf(parts), params, "nothing", parts === 1 ? ofAll : ofOperands);
     if (parts === 1) return made;
     if (g.isAlone || dtype !== "float32") return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
     // An operator, which shares a launch with other small reductions where the program is fused.
@@ -133,9 +139,17 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   }
   const plan = tiledPlan(c, { ...NO_EPILOGUE, hasBias: bias !== null });
   if (plan.sum === null)
-    return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, result, plan.params, takes); // prettier-ignore
+    return launched(g, (epilogue) => convolution({ ...plan.form, ...epilogue }, plan.tile), { ...inputs, ...ofBias }, result, plan.params, takes, ofAll); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
-  const parts = launched(g, () => convolution(plan.form, plan.tile), inputs, partsOf(plan.splits), plan.params, "nothing");
+  const parts = launched(
+    g,
+    ({ cast = [] }) => convolution({ ...plan.form, cast }, plan.tile),
+    inputs,
+    partsOf(plan.splits),
+    plan.params,
+    "nothing",
+    ofOperands,
+  );
   return add(parts, plan.sum.form, plan.splits, plan.sum.inner, plan.sum.channels);
 }
 

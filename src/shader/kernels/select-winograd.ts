@@ -4,7 +4,7 @@ import type { Expr } from "../../graph/graph.ts";
 import type { ConvolutionSizes } from "./convolution-plan.ts";
 import type { EpilogueForm } from "./epilogue.ts";
 import type { Kernel } from "./kernel.ts";
-import { launched, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
+import { launched, type Casts, type Inputs, type Result, type Takes } from "./epilogue-launch.ts";
 import { gemm, PLAIN } from "./gemm.ts";
 import { winogradPlanes, winogradResult, type PlanesForm, type TilesNumbers } from "./winograd.ts";
 import { winogradPlan, type WinogradSplit } from "./winograd-plan.ts";
@@ -26,7 +26,9 @@ export function winogradShader(
   { x, other, bias }: Operands,
   result: Result,
   takes: Takes,
+  takesCasts: boolean,
 ): Expr {
+  const [ofOperands, ofAll]: readonly [Casts, Casts] = takesCasts ? ["operands", "all"] : ["nothing", "nothing"];
   const { product, source, gradient, result: ofResult, hasLanes } = winogradPlan(c, split);
   const { planes: matrices, tile, fit, rows, columns, terms } = product;
   const { size } = split;
@@ -35,7 +37,15 @@ export function winogradShader(
   const count = matrices * product.split;
   const part = (sizes: readonly number[]): Result => ({ dtype: "float32", sizes });
   const planes = (from: Expr, { form, params }: { readonly form: PlanesForm; readonly params: TilesNumbers }): Expr =>
-    launched(g, () => winogradPlanes(form), { x: from }, { name: "u", ...part([matrices * params.total * form.width]) }, params, "nothing");
+    launched(
+      g,
+      ({ cast = [] }) => winogradPlanes({ ...form, cast }),
+      { x: from },
+      { name: "u", ...part([matrices * params.total * form.width]) },
+      params,
+      "nothing",
+      ofOperands,
+    );
   const multiplied = (a: Expr, b: Expr, transA: boolean): Expr => {
     const form = { ...PLAIN, transA, transB: !transA, isBatched: true };
     const inputs = {
@@ -49,14 +59,14 @@ export function winogradShader(
   if (gradient !== null) {
     const m = multiplied(planes(other, gradient), planes(x, source), false);
     const params = { kernels: rows * columns, splits: product.split };
-    return launched(g, (epilogue) => winogradWeightGradient({ ...end, size, hasLanes, ...epilogue }), { m }, result, params, takes);
+    return launched(g, (epilogue) => winogradWeightGradient({ ...end, size, hasLanes, ...epilogue }), { m }, result, params, takes, ofAll);
   }
   const isRotated = c.kind === "inputGradient";
   const numbers = { filters: c.filters, channels: c.channels };
-  const v = launched(g, () => winogradWeights({ size, element, isRotated }), { w: other }, { name: "v", ...part([matrices * terms * product.split * rows]) }, numbers, "nothing"); // prettier-ignore
+  const v = launched(g, ({ cast = [] }) => winogradWeights({ size, element, isRotated, cast }), { w: other }, { name: "v", ...part([matrices * terms * product.split * rows]) }, numbers, "nothing", ofOperands); // prettier-ignore
   const m = multiplied(v, planes(x, source), true);
   const inputs: Inputs = bias === null ? { m } : { m, bias };
   const { form, params } = ofResult!;
   const kernelOf = (epilogue: EpilogueForm): Kernel => winogradResult({ ...end, ...form, ...epilogue });
-  return launched(g, kernelOf, inputs, result, { ...params, splits: product.split }, takes);
+  return launched(g, kernelOf, inputs, result, { ...params, splits: product.split }, takes, ofAll);
 }

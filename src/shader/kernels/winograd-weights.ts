@@ -4,14 +4,14 @@ import type { Scope } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { ConvolutionElement } from "./convolution-tiles.ts";
 import { loadWhere } from "./convolution-tiles.ts";
-import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import { inRows, planesOf, sandwiched, transposed, TRANSFORMS, type TileSize } from "./winograd.ts";
 
 /** Elements of a kernel along an axis, and of a kernel. */
 const [TAPS, KERNEL_SIZE] = [3, 9];
 
-export interface WeightsForm {
+export interface WeightsForm extends Pick<EpilogueForm, "cast"> {
   readonly size: TileSize;
   readonly element: ConvolutionElement;
   /** Of the data gradient: kernels rotated by 180 degrees, and sums over filters. */
@@ -78,7 +78,7 @@ export function weightsKernel(form: WeightsForm) {
 /** w [Co, Ci, 3, 3]: v [16 or 36, Ci, Co], or, rotated, [16 or 36, Co, Ci]. */
 export function winogradWeights(form: WeightsForm): Kernel {
   const { name, groups, body, ...spec } = weightsKernel(form);
-  return kernel(name, { ...spec, groups: ({ params }) => groups(params) }, (s) => body(s as unknown as S));
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), casts: castBuffers(form) }, (s) => body(s as unknown as S));
 }
 
 export interface WeightGradientForm extends EpilogueForm {
@@ -178,5 +178,7 @@ export function weightGradientKernel(form: WeightGradientForm) {
 /** m [16 or 36, splits, kernels]: y [kernels, 3, 3]. */
 export function winogradWeightGradient(form: WeightGradientForm): Kernel {
   const { name, groups, body, ...spec } = weightGradientKernel(form);
-  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as G));
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true, casts: castBuffers(form) }, (s) =>
+    body(s as unknown as G),
+  );
 }

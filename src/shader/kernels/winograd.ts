@@ -6,7 +6,7 @@ import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
 import { loadWhere, type ConvolutionElement, type Pair } from "./convolution-tiles.ts";
-import { epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
+import { castBuffers, epilogueBuffers, epilogueName, epilogueOf, type EpilogueForm } from "./epilogue.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 
 export type Matrix = readonly (readonly number[])[];
@@ -116,7 +116,7 @@ interface TilesForm {
 /** x for products over channels; x, or dy, for products over tiles, as the weight gradient has them. */
 export type TransformedPlanes = "source" | "source of weights" | "gradient of weights";
 
-export interface PlanesForm extends TilesForm {
+export interface PlanesForm extends TilesForm, Pick<EpilogueForm, "cast"> {
   readonly of: TransformedPlanes;
   /** Elements before the first tile; fewer than 0: elements that no tile has. */
   readonly padding: Pair;
@@ -247,7 +247,9 @@ export function planesKernel(form: PlanesForm) {
 /** x [N, C, planeHeight, planeWidth]: u [16 or 36, splits, C, perRow * width], of which each split has the next tiles. Behind the last tile are zeros. */
 export function winogradPlanes(form: PlanesForm): Kernel {
   const { name, groups, body, ...spec } = planesKernel(form);
-  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as S));
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true, casts: castBuffers(form) }, (s) =>
+    body(s as unknown as S),
+  );
 }
 
 export interface ResultForm extends TilesForm, EpilogueForm {
@@ -335,5 +337,7 @@ export function resultKernel(form: ResultForm) {
 /** m [16 or 36, splits, C, perRow * width]: y [N, C, planeHeight, planeWidth]. Four adjacent tiles are inside the plane. */
 export function winogradResult(form: ResultForm): Kernel {
   const { name, groups, body, ...spec } = resultKernel(form);
-  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true }, (s) => body(s as unknown as R));
+  return kernel(name, { ...spec, groups: ({ params }) => groups(params), isOneOfMany: true, casts: castBuffers(form) }, (s) =>
+    body(s as unknown as R),
+  );
 }
