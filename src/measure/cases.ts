@@ -169,6 +169,16 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
         ([x]) => layer()(x!),
       ),
     );
+  for (const count of sizes.rows)
+    yield withWeights(sizes.products.at(-1)!, (layer) =>
+      plain(
+        "packedCasts",
+        "float16",
+        count,
+        () => [real([count, PACKED_WIDTH], "float32")],
+        ([x]) => layer()(x!.to("float16")).to("float32"),
+      ),
+    );
   for (const n of sizes.elements)
     yield withWeights(Math.max(1, n / PACKED_WIDTH), (layer) =>
       plain(
@@ -190,10 +200,14 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
       ] as const) {
         const weight = [channels, channels / groups, 3, 3];
         const products = IMAGES * size ** 2 * sizeOf(weight);
-        const operands = (): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, dtype, i + 1).requiresGrad_()); // prettier-ignore
+        const operands = (of: Float = dtype): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, of, i + 1).requiresGrad_()); // prettier-ignore
         const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: dilation, groups, dilation });
         const [forward, ofInput, ofWeight] = names;
         yield plain(forward, dtype, products, operands, ([x, w]) => conv(x!, w!).detach());
+        // What mixed precision casts, in the launches of the implicit GEMM.
+        const lower = (t: Tensor): Tensor => t.to("float16");
+        if (forward === "convolution" && dtype === "float16")
+          yield plain("convolutionCasts", dtype, products, () => operands("float32"), ([x, w]) => conv(lower(x!), lower(w!)).to("float32").detach()); // prettier-ignore
         yield plain(ofInput, dtype, products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [x!]));
         yield plain(ofWeight, dtype, products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [w!]));
       }

@@ -9,14 +9,24 @@ const haveSameConstants = ({ shader: a }: GraphNode, { shader: b }: GraphNode): 
 type Fusions = Pick<GraphNode, "withEpilogue" | "withPrologue" | "withNorm" | "withCast">;
 
 /** What a node can take further, over the values that it reads now: it was made with those that were merged. */
-function reading({ withEpilogue, withPrologue, withNorm, withCast }: Fusions, replace: (x: Expr) => Expr): Fusions {
+function reading(node: Fusions & Pick<GraphNode, "inputs">, replace: (x: Expr) => Expr): Fusions {
+  const { withEpilogue, withPrologue, withNorm, withCast, inputs } = node;
   const renamed = <T extends Fusions & Pick<GraphNode, "inputs">>(made: T | null): T | null =>
     made === null ? null : { ...made, inputs: made.inputs.map((x) => (x === null ? null : replace(x))), ...reading(made, replace) };
+  /** What the node was made with, of a value that it reads now; null: of several. */
+  const before = (value: Value): Value | null => {
+    const [first, ...others] = new Set(inputs.flatMap((x) => (x !== null && replace(x).value === value ? [x.value] : [])));
+    return first === undefined || others.length > 0 ? null : first;
+  };
+  const casting = (withCast: NonNullable<Fusions["withCast"]>, [cast, x]: Parameters<typeof withCast>): ReturnType<typeof withCast> => {
+    const known = before(cast);
+    return known === null ? null : renamed(withCast(known, x));
+  };
   return {
     ...(withEpilogue === undefined ? {} : { withEpilogue: (op) => renamed(withEpilogue(op)) }),
     ...(withPrologue === undefined ? {} : { withPrologue: (...of) => renamed(withPrologue(...of)) }),
     ...(withNorm === undefined ? {} : { withNorm: (...of) => renamed(withNorm(...of)) }),
-    ...(withCast === undefined ? {} : { withCast: (...of) => renamed(withCast(...of)) }),
+    ...(withCast === undefined ? {} : { withCast: (...of) => casting(withCast, of) }),
   };
 }
 

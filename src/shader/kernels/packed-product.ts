@@ -33,7 +33,14 @@ export interface PackedProductForm {
   readonly prologue?: PackedPrologue | null;
   /** Whether a tensor of y's shape is added. Default: none. Of launches with one weight. */
   readonly hasAddend?: boolean;
+  /** Buffers that are float16. Default: none; sums are float32. */
+  readonly halves?: readonly PackedHalf[];
+  /** Of these, the ones that are in memory as float32: they are rounded when they are loaded, or stored. Default: none. */
+  readonly cast?: readonly PackedHalf[];
 }
+
+/** Buffers that may be float16; each weight has its own but for x. */
+export type PackedHalf = "x" | "bias" | "y";
 
 /**
  * What a group does to x when it loads it. rms: it divides each row by the root of its mean square plus epsilon, and multiplies it by `gain` [K], or by nothing.
@@ -115,6 +122,8 @@ const MAX_PROLOGUE_ROWS = 4;
 /** Whether a group can apply the prologue: it loads all of x into shared memory, once. @package */
 export function fitsPrologue(form: PackedProductForm, tile: PackedProductTile): boolean {
   if (form.prologue == null) return true;
+  // What the prologue gives would be rounded before it is multiplied.
+  if (form.halves?.includes("x") === true) return false;
   const fitsSquares = form.prologue.kind !== "rms" || (tile.threads % ADDERS === 0 && form.count * (tile.threads + ADDERS) <= MAX_SQUARES);
   return fitsSquares && form.count <= MAX_PROLOGUE_ROWS && !readsX(tile) && holdsRows(form, tile);
 }
@@ -157,27 +166,34 @@ export const packedInputs = (form: PackedProductForm): readonly string[] => {
 export const nameOf = (name: string, weight: number): string => (weight === 0 ? name : `${name}${weight}`);
 
 /**
- * x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. Several weights, which may differ in N: their groups follow each other,
+ * x: [M, K]; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. Several weights, which may differ in N: their groups follow each other,
  * and so do their buffers, codes1, scales1 and so on. gain, factor: as the prologue has them; addend: [M, N].
  */
 export function packedProduct(form: PackedProductForm, tile: PackedProductTile, weights = 1): Kernel {
-  const { bits, isSigned, width, block, scales, hasMinima, hasBias, count, prologue, hasAddend = false } = form;
+  const { bits, isSigned, width, block, scales, hasMinima, hasBias, count, prologue, hasAddend = false, halves = [], cast = [] } = form;
   const { threads, lanes, rows } = tile;
   const ofPrologue = prologueBuffer(prologue);
-  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""}${hasAddend ? " addend" : ""}${prologueName(prologue)} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}${weights === 1 ? "" : ` of ${weights}`}`; // prettier-ignore
+  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""}${hasAddend ? " addend" : ""}${halves.length === 0 ? "" : ` halves ${halves.join(" ")}`}${prologueName(prologue)} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}${weights === 1 ? "" : ` of ${weights}`}`; // prettier-ignore
   const all = Array.from({ length: weights }, (_, w) => w);
-  const ofOne: Buffers = { codes: "u32", scales, ...(hasMinima ? { minima: scales } : {}), ...(hasBias ? { bias: "f32" } : {}) };
+  const elementOf = (name: PackedHalf): "f32" | "f16" => (halves.includes(name) ? "f16" : "f32");
+  const casts = cast.flatMap((name) => (name === "x" ? [name] : all.map((w) => nameOf(name, w))));
+  const ofOne: Buffers = {
+    codes: "u32",
+    scales,
+    ...(hasMinima ? { minima: scales } : {}),
+    ...(hasBias ? { bias: elementOf("bias") } : {}),
+  };
   const inputs: Buffers = {
-    x: "f32",
+    x: elementOf("x"),
     ...(ofPrologue === null ? {} : { [ofPrologue]: "f32" as const }),
     ...Object.fromEntries(all.flatMap((w) => Object.entries(ofOne).map(([name, element]) => [nameOf(name, w), element]))),
     ...(hasAddend ? { addend: "f32" as const } : {}),
   };
-  const outputs: Buffers = Object.fromEntries(all.map((w) => [nameOf("y", w), "f32" as const]));
+  const outputs: Buffers = Object.fromEntries(all.map((w) => [nameOf("y", w), elementOf("y")]));
   const groups = ({ shapes }: LaunchFacts): number =>
     all.reduce((sum, w) => sum + Math.ceil(shapes[nameOf("y", w)]![1]! / rowsOfGroup(tile)), 0) * Math.ceil(shapes["y"]![0]! / count);
   const maxBuffers = Math.max(MAX_BUFFERS, packedBuffers(form, weights));
-  return kernel(key, { inputs, outputs, threads, groups, isOneOfMany: true, maxBuffers }, (s) =>
+  return kernel(key, { inputs, outputs, threads, groups, isOneOfMany: true, maxBuffers, casts }, (s) =>
     weights === 1 ? packedBody(s as unknown as S, form, tile) : joinedBody(s as unknown as S, form, tile, weights),
   );
 }

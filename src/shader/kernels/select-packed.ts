@@ -2,7 +2,16 @@
 import { packedBytes, type DType } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, type EpilogueOp, type Expr, type GraphNode, type Joins, type Prologue, type ShaderCall } from "../../graph/graph.ts";
+import {
+  Expr,
+  isWhole,
+  type EpilogueOp,
+  type GraphNode,
+  type Joins,
+  type Prologue,
+  type ShaderCall,
+  type Value,
+} from "../../graph/graph.ts";
 import { keyOf } from "../../graph/key.ts";
 import { choosesShader } from "../choice.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../dxbc/emit.ts";
@@ -21,6 +30,7 @@ import {
   rowsOfGroup,
   sharedInputs,
   takesPacked,
+  type PackedHalf,
   type PackedProductForm,
   type PackedProductTile,
 } from "./packed-product.ts";
@@ -150,14 +160,23 @@ function joinsOf({ capabilities }: GraphBuilder, form: PackedProductForm, tile: 
   };
 }
 
-/** A skinny GEMM with packed weights, and the nodes that it can fuse: a prologue on x, an addend as epilogue. */
+/** A skinny GEMM with packed weights, and the nodes that it can fuse: a prologue on x, an addend as epilogue, casts of x, the bias and the result. */
 class PackedLaunch {
   readonly #g: GraphBuilder;
   readonly #n: number;
+  readonly #casts: boolean;
 
-  constructor(g: GraphBuilder, n: number) {
+  constructor(g: GraphBuilder, n: number, casts: boolean) {
     this.#g = g;
     this.#n = n;
+    this.#casts = casts;
+  }
+
+  /** What a node of that form reads, and what it can still take. */
+  node(form: PackedProductForm, inputs: Inputs): PackedNode {
+    const node = { shader: this.call(form, inputs), inputs: Object.values(inputs), ...this.takes(form, inputs) };
+    // A launch with an addend is not joined with others.
+    return form.hasAddend === true ? node : { ...node, joins: joinsOf(this.#g, form, fixedTile(form)) };
   }
 
   call(form: PackedProductForm, inputs: Inputs): ShaderCall {
@@ -166,11 +185,18 @@ class PackedLaunch {
   }
 
   /** The fusions that the node can still have. */
-  takes(form: PackedProductForm, inputs: Inputs): Pick<GraphNode, "withEpilogue" | "withPrologue"> {
+  takes(form: PackedProductForm, inputs: Inputs): Pick<GraphNode, "withEpilogue" | "withPrologue" | "withCast"> {
     const withPrologue = (prologue: Prologue, x: Expr, factor: Expr | null): ReturnType<NonNullable<GraphNode["withPrologue"]>> =>
       this.#withPrologue(form, inputs, prologue, x, factor);
-    if (form.hasAddend === true) return { withPrologue };
+    const { halves = [], cast = [] } = form;
+    const withCast = (result: Value, x: Expr): PackedNode | null => this.#withCast(form, inputs, result, x);
+    const casting = this.#casts ? { withCast } : {};
+    if (form.hasAddend === true || cast.includes("y")) return { withPrologue, ...casting };
     const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
+      const isHalf = halves.includes("y");
+      if (op.kind === "cast" && this.#casts)
+        return this.node({ ...form, ...(isHalf ? { cast: [...cast, "y"] } : { halves: [...halves, "y"] }) }, inputs);
+      if (isHalf) return null;
       if (op.kind !== "add" || op.addend.dtype !== "float32" || !isWhole(op.addend)) return null;
       if (sizeOf(op.addend.sizes) !== inputs["x"]!.sizes[0]! * this.#n) return null;
       const [next, all] = [
@@ -179,7 +205,19 @@ class PackedLaunch {
       ];
       return { shader: this.call(next, all), inputs: Object.values(all), ...this.takes(next, all) };
     };
-    return { withEpilogue, withPrologue };
+    return { withEpilogue, withPrologue, ...casting };
+  }
+
+  /** x or a bias from before a cast: float16 is read as it is, float32 is rounded. */
+  #withCast(form: PackedProductForm, inputs: Inputs, result: Value, x: Expr): PackedNode | null {
+    const { halves = [], cast = [] } = form;
+    const names = Object.keys(inputs).filter((name) => inputs[name]!.value === result);
+    const name = names[0] as PackedHalf | undefined;
+    if (names.length !== 1 || (name !== "x" && name !== "bias") || form.prologue != null || cast.includes(name)) return null;
+    const own = inputs[name]!;
+    if (!isWhole(own) || halves.includes(name) !== (x.dtype === "float32")) return null;
+    const next = halves.includes(name) ? { cast: [...cast, name] } : { halves: [...halves, name] };
+    return this.node({ ...form, ...next }, { ...inputs, [name]: new Expr(x.value, x.dtype, own.sizes, own.strides, x.byteOffset) });
   }
 
   #withPrologue(form: PackedProductForm, inputs: Inputs, prologue: Prologue, x: Expr, factor: Expr | null): ReturnType<NonNullable<GraphNode["withPrologue"]>> {
@@ -200,18 +238,30 @@ class PackedLaunch {
 
 const wide = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "float32" ? x : g.cast(x, { output: { dtype: "float32" } }));
 
+/** A node of a product, but for what every node has. */
+type PackedNode = Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "origin"> & { readonly shader: ShaderCall };
+
 /** x [M, K] in float32 or float16 times the transpose of W [N, K], with a bias [N] or none. Sums are float32. */
 export function packedProductShader(g: GraphBuilder, x: Expr, weight: PackedExpr, bias: Expr | null): Expr | null {
   const { codes, scales, minima, bits } = weight;
   const [m, n, width] = [x.sizes[0]!, codes.sizes[0]!, widthOf(weight)];
   const element = scalesOf(weight);
   const block = width / scales.sizes[1]!;
-  const y = { dtype: "float32" as const, sizes: [m, n] };
   if (elementOf(x.dtype) === null || (bias !== null && elementOf(bias.dtype) === null) || element === null) return null;
-  if (isLarge([x, y, scales])) return null;
+  if (isLarge([x, { sizes: [m, n] }, scales])) return null;
   if (!takesPacked({ bits, width, block }) || packedBytes(codes.dtype, codes.sizes) > MAX_BYTES) return null;
   if (!choosesShader(g.capabilities, g.isAlone, "packedLinear", { dtype: x.dtype, extent: m, isPacked: true })) return null;
+  // Casts in the launch are in no device's table yet: `tune` compares them.
+  const casts = choosesShader(g.capabilities, g.isAlone, "packedCasts", { dtype: x.dtype, extent: m, isPacked: true });
+  const seen = (tensor: Expr): Expr => (casts ? tensor : wide(g, tensor));
+  const isHalf = casts && x.dtype === "float16";
+  const halves: readonly PackedHalf[] = [
+    ...(isHalf ? (["x", "y"] as const) : []),
+    ...(casts && bias?.dtype === "float16" ? (["bias"] as const) : []),
+  ];
+  const y = { dtype: isHalf ? x.dtype : ("float32" as const), sizes: [m, n] };
   const form: PackedProductForm = {
+    ...(halves.length === 0 ? {} : { halves }),
     bits,
     isSigned: codes.dtype === "int8",
     width,
@@ -222,18 +272,18 @@ export function packedProductShader(g: GraphBuilder, x: Expr, weight: PackedExpr
     count: Math.ceil(m / Math.ceil(m / MAX_COUNT)),
   };
   const inputs = {
-    x: wide(g, x),
+    x: seen(x),
     codes: wordsOf(g, codes, [n, (width * bits) / 32]),
     scales,
     ...(minima === null ? {} : { minima }),
-    ...(bias === null ? {} : { bias: wide(g, bias) }),
+    ...(bias === null ? {} : { bias: seen(bias) }),
   };
   // The prologue and the epilogue read the inputs as they are after the builder has packed them.
   const own = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, g.align(g.packed(tensor))]));
-  const of = new PackedLaunch(g, n);
-  const more = { joins: joinsOf(g, form, fixedTile(form)), ...of.takes(form, own) };
-  const made = g.shader(of.call(form, own), Object.values(own), [y], more)[0]!;
-  return x.dtype === "float32" ? made : (castShader(g, made, x.dtype) ?? g.cast(made, { output: { dtype: x.dtype } }));
+  const of = new PackedLaunch(g, n, casts);
+  const { shader, inputs: read, ...more } = of.node(form, own);
+  const made = g.shader(shader, read as readonly Expr[], [y], more)[0]!;
+  return x.dtype === made.dtype ? made : (castShader(g, made, x.dtype) ?? g.cast(made, { output: { dtype: x.dtype } }));
 }
 
 /** The weight's values [N, K] in float32 or float16. */

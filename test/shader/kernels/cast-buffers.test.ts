@@ -106,8 +106,8 @@ eachDevice("convolutions of mixed precision", (device) => {
       if (i === 0) expect(list).toEqual(on.eager[0]);
       expectClose(fused.compiled[i]!, list, "f16", 64);
     });
-    console.log(c.name, off.casts, on.casts, fused.casts);
-    expect(on.casts).toBeLessThanOrEqual(off.casts - 4);
+    // Those of the gradient of y, and of a layout that is not the tensor's, are of other operators.
+    expect([off.casts, on.casts]).toEqual([8, c.isLast === true ? 3 : 2]);
   });
 
   it.each(CASES.slice(0, 1))("read float16 as operands of float32: $name", SLOW, (c) => {
