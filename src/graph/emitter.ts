@@ -174,7 +174,7 @@ export class Emitter {
     call: ShaderCall,
     tensors: readonly Expr[],
     outputs: readonly OutputSpec[],
-    more: Pick<GraphNode, "withActivation" | "withEpilogue" | "withPrologue" | "withStatistics" | "withNorm" | "withCast" | "isCast" | "asPrologue" | "asNorm" | "joins" | "asGemm" | "asOperator"> = {}, // prettier-ignore
+    more: Pick<GraphNode, "withActivation" | "withEpilogue" | "withPrologue" | "withStatistics" | "withNorm" | "withColumnSums" | "withCast" | "isCast" | "asPrologue" | "asNorm" | "joins" | "asGemm" | "asOperator"> = {}, // prettier-ignore
   ): Expr[] {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin, argument: "shader", expected, received });

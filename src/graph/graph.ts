@@ -152,6 +152,15 @@ export interface AsOperator {
   readonly output: Pick<Expr, "dtype" | "sizes">;
 }
 
+/** Sums of the columns of a product [rows, columns]: sizes is [tiles, columns]. */
+export interface ColumnSumsOfTiles {
+  readonly sizes: readonly number[];
+  readonly rows: number;
+  readonly columns: number;
+  /** Products that are added. */
+  readonly products: number;
+}
+
 export interface GraphNode {
   readonly id: number;
   readonly operator: OperatorName | "SHADER" | "OPERATION";
@@ -179,13 +188,15 @@ export interface GraphNode {
   /** Of a SHADER whose epilogue can have another node: itself with it, which has the other's result; null: it has no code of this one. */
   readonly withEpilogue?: (
     op: EpilogueOp,
-  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue" | "withStatistics" | "withNorm"> | null; // prettier-ignore
+  ) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "withEpilogue" | "withPrologue" | "withStatistics" | "withNorm" | "withColumnSums"> | null; // prettier-ignore
   /** Of a SHADER that can have a prologue: the same with it, over x and a factor; null: it cannot have this one. */
   readonly withPrologue?: (prologue: Prologue, x: Expr, factor: Expr | null) => Pick<GraphNode, "shader" | "inputs" | "joins"> | null;
   /** Of a SHADER of one result: the prologue over its inputs that computes the same. */
   readonly asPrologue?: Prologue;
   /** Of a SHADER that can write the statistics of its result's rows too, as a second output: its launch then. */
   readonly withStatistics?: TileStatistics & { readonly shader: () => ShaderCall };
+  /** Of a SHADER that can write sums of its result's columns too, of each tile of rows, as a second output: its launch then. */
+  readonly withColumnSums?: ColumnSumsOfTiles & { readonly shader: () => ShaderCall };
   /** Of a SHADER that can normalize its first input x when it loads it, by statistics of its rows: the same with it; null: it cannot. */
   readonly withNorm?: (
     norm: RowNorm,

@@ -16,6 +16,7 @@ export const SHADERS = [
   "cast",
   "causalAttention",
   "causalAttentionGradient",
+  "columnSums",
   "convolution",
   "convolutionCasts",
   "convolutionInputGradient",
@@ -61,7 +62,7 @@ export interface ShaderUse {
   readonly dtype: DType;
   /**
    * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K, and
-   * K where it is split; of a convolution, the products; else the elements.
+   * K where it is split, M where its columns are summed; of a convolution, the products; else the elements.
    */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */

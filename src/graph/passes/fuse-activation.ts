@@ -34,7 +34,8 @@ export function fuseActivations(graph: Graph, onlyShaders = false): Graph {
       const result = node.outputs[0]!;
       const shader = out.dtype === result.dtype ? (host.withActivation?.(activation) ?? null) : null;
       if (shader !== null) {
-        const { withActivation: _, ...rest } = host;
+        // Its columns would be summed before the activation.
+        const { withActivation: _, withColumnSums: __, ...rest } = host;
         nodes[at] = {
           ...rest,
           shader,

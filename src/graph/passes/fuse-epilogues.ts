@@ -87,7 +87,7 @@ function nodeWithEpilogue(
     const made = host.withEpilogue(op);
     if (made === null) continue;
     // With an epilogue it shares no launch.
-    const { withEpilogue: _, withActivation: __, withPrologue: ___, joins: ____, withStatistics: _____, withNorm: ______, withCast: _______, ...rest } = host; // prettier-ignore
+    const { withEpilogue: _, withActivation: __, withPrologue: ___, joins: ____, withStatistics: _____, withNorm: ______, withColumnSums: ________, withCast: _______, ...rest } = host; // prettier-ignore
     return { node: { ...rest, ...made, outputs: [result], origin: `${host.origin} + ${node.origin}` }, at };
   }
   return null;

@@ -60,7 +60,16 @@ export function fuseNorms(graph: Graph): Graph {
     if (next.some((reader) => reader === null)) continue;
     all.forEach((reader, i) => replaced.set(reader, next[i]!));
     if (made.outputs.length > 1) continue;
-    const { withStatistics: _, withEpilogue: __, withActivation: ___, asGemm: ____, joins: _____, withNorm: ______, ...kept } = made;
+    const {
+      withStatistics: _,
+      withEpilogue: __,
+      withActivation: ___,
+      asGemm: ____,
+      joins: _____,
+      withNorm: ______,
+      withColumnSums: _______,
+      ...kept
+    } = made;
     replaced.set(maker, { ...kept, shader: made.withStatistics!.shader(), outputs: [made.outputs[0]!, statistics] });
   }
   if (replaced.size === 0) return graph;
@@ -78,6 +87,6 @@ function withNorm(
   if (!isWhole(read!) || read!.sizes.at(-1) !== x.sizes.at(-1)) return null;
   const made = node.withNorm(norm, packedExpr(x.value, x.dtype, read!.sizes), statistics, { gain, shift });
   if (made === null) return null;
-  const { withNorm: _, withEpilogue: __, withActivation: ___, asGemm: ____, joins: _____, ...kept } = node;
+  const { withNorm: _, withEpilogue: __, withActivation: ___, asGemm: ____, joins: _____, withColumnSums: ______, ...kept } = node;
   return { ...kept, ...made };
 }

@@ -7,6 +7,7 @@ import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
 import { fuseCasts } from "./fuse-casts.ts";
+import { fuseColumnSums } from "./fuse-column-sums.ts";
 import { fuseEpilogues } from "./fuse-epilogues.ts";
 import { fuseNorms } from "./fuse-norms.ts";
 import { fusePrologues } from "./fuse-prologues.ts";
@@ -29,6 +30,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   // A product that has a norm takes its activation then.
   stages.push(["norms", fuseNorms]);
   stages.push(["activations", (g) => fuseActivations(g, asOne && capabilities.fusesGraphs)]);
+  stages.push(["column sums", fuseColumnSums]);
   stages.push(["prologues", fusePrologues]);
   stages.push(["launches", joinLaunches]);
   stages.push(["recomputation", recomputeSegments]);

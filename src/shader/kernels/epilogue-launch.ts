@@ -20,7 +20,7 @@ export interface Result {
 /** What a launch takes into its epilogue: what has numbers for each channel too, what goes by elements alone, or nothing. */
 export type Takes = "channels" | "elements" | "nothing";
 
-type More = Pick<GraphNode, "withStatistics" | "withNorm">;
+type More = Pick<GraphNode, "withStatistics" | "withNorm" | "withColumnSums">;
 
 /** What else its node can have. */
 interface Others {
@@ -63,7 +63,7 @@ export class EpilogueLaunch {
   }
 
   /** What its node's epilogue can still have. */
-  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue" | "withStatistics" | "withNorm"> {
+  epilogues(inputs: Inputs, epilogue: EpilogueForm): Pick<GraphNode, "withActivation" | "withEpilogue" | keyof More> {
     const withEpilogue = (op: EpilogueOp): ReturnType<NonNullable<GraphNode["withEpilogue"]>> => {
       const made = this.#with(inputs, epilogue, op);
       if (made === null) return null;

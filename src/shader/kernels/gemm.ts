@@ -9,6 +9,7 @@ import type { Float, Uint } from "../numbers.ts";
 import { roundedToHalf } from "../operations/code.ts";
 import { epilogueBuffers, epilogueName, epilogueOf, NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import type { FloatElement } from "./elementwise.ts";
+import { ColumnSums } from "./column-sums.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 import { NORM_INPUTS, NormOfRows, RowStatistics, type GemmNorm } from "./row-statistics.ts";
 
@@ -59,6 +60,8 @@ export interface GemmForm {
   readonly isSplit: boolean;
   /** Whether the launch writes the statistics of each row of c as well, for each tile of columns: row-statistics.ts. */
   readonly hasStatistics: boolean;
+  /** Whether the launch writes the sums of c's columns as well, for each tile of rows: column-sums.ts. Default: false. */
+  readonly hasColumnSums?: boolean;
   /** What is done to a when it is loaded: a normalization of its rows by their statistics; null: nothing. */
   readonly norm: GemmNorm | null;
   /** Of the product: its operands, its result and what its epilogue reads. Sums are float32. */
@@ -96,11 +99,12 @@ export const PLAIN: GemmForm = {
 };
 
 /** What of a form is in a kernel's name. */
-export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, norm, element, cast }: GemmForm): string =>
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, hasColumnSums, norm, element, cast }: GemmForm): string =>
   [
     element === "f16" ? "halves" : "",
     cast.length === 0 ? "" : `cast ${cast.join(" ")}`,
     hasStatistics ? "statistics" : "",
+    hasColumnSums === true ? "column sums" : "",
     norm === null ? "" : [norm.kind, ...NORM_INPUTS.filter((name) => norm.inputs.includes(name))].join(" "),
     isBatched ? "batched" : "",
     isSplit ? "split" : "",
@@ -142,6 +146,7 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const outputs: { readonly [name: string]: FloatElement } = {
     ...(isSplit ? { c: "f32" } : elementsOf(form, ["c"])),
     ...(hasStatistics ? { rowStatistics: "f32" } : {}),
+    ...(form.hasColumnSums === true ? { columnSums: "f32" } : {}),
   };
   const params: Parameters = {
     ...(scales ? { alpha: "f32", beta: "f32" } : {}),
@@ -274,9 +279,10 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
   );
   const ended = endOf(s, form);
   const statistics = form.hasStatistics ? new RowStatistics(s, tile) : null;
+  const columnSums = form.hasColumnSums === true ? new ColumnSums(s, tile, slices === 1 ? tn : 4) : null;
   const base = index === null ? null : index.mul(m).mul(n);
-  /** Writes neighbours of a row of the tile. */
-  const finish = (ownRow: Uint, ownColumn: Uint, values: readonly Float[]): void => {
+  /** Writes neighbours of a row of the tile, from the thread's column of that index on. */
+  const finish = (ownRow: Uint, ownColumn: Uint, values: readonly Float[], index = 0): void => {
     const [y, x] = [row.add(ownRow), column.add(ownColumn)];
     const flat = y.mul(n).add(x);
     const at = base === null ? flat : base.add(flat);
@@ -286,6 +292,7 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
         const results = ended(values.slice(first, first + count), at.add(first), x.add(first));
         c.storesInside(at.add(first), results);
         statistics?.note(ownRow, ownColumn.add(first), results);
+        columnSums?.note(index + first, results);
       };
       if (inside === null) store();
       else s.if(isThere === null || inside === isThere ? inside : inside.and(isThere), store);
@@ -293,15 +300,17 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     for (let first = 0; first < values.length; first += width) write(first, Math.min(width, values.length));
   };
   /** Four neighbours at a time, which the thread has summed. */
-  const each = (visit: (y: Uint, x: Uint, values: readonly Float[]) => void): void =>
+  const each = (visit: (y: Uint, x: Uint, values: readonly Float[], index: number) => void): void =>
     sums.forEach((rowSums, i) => {
       const wide = Math.min(tn, 4);
       for (let half = 0; half < tn; half += 4)
-        visit(ty.mul(tm).add(i), tx.mul(wide).add(half === 0 ? 0 : bn / 2), rowSums.slice(half, half + wide).map((v) => v.value)); // prettier-ignore
+        visit(ty.mul(tm).add(i), tx.mul(wide).add(half === 0 ? 0 : bn / 2), rowSums.slice(half, half + wide).map((v) => v.value), half); // prettier-ignore
     });
   if (shared === null) {
     each(finish);
     statistics?.write({ row, column, m, n });
+    const at = Array.from({ length: tn / 4 }, (_, i) => tx.mul(4).add(i === 0 ? 0 : bn / 2));
+    columnSums?.write(sharedA, { slot: ty, slots: down, at }, { row, column, n });
     return;
   }
   each((y, x, values) => shared.stores(slice.mul(bm * bn).add(y.mul(bn)).add(x), values)); // prettier-ignore
@@ -316,6 +325,9 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
     else s.if(item.lt((bm * bn) / 4), add);
   }
   statistics?.write({ row, column, m, n });
+  const across4 = bn / 4;
+  const slots = Math.min(threads, bm * across4) / across4;
+  columnSums?.write(shared, { slot: s.local.div(across4), slots, at: [s.local.mod(across4).mul(4)] }, { row, column, n });
 }
 
 export function fitOf(

@@ -68,6 +68,10 @@ interface Product {
   readonly inForm: ((form: GemmForm) => (epilogue: EpilogueForm) => Kernel) | null;
   /** Whether rows are such that its operands and its result may be of the other float type: threads write words. */
   readonly casts: boolean;
+  /** Of the launch that writes the product, which can write sums of columns; null: it cannot. */
+  readonly summing: { readonly tile: Tile; readonly inForm: (form: GemmForm) => (epilogue: EpilogueForm) => Kernel } | null;
+  /** K. */
+  readonly depth: number;
   /** Columns of a tile; null: its launch writes no statistics. */
   readonly tileColumns: number | null;
   /** The launch before it that writes the parts of its sums, of which it is told. */
@@ -81,7 +85,7 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
   const [m, n, k] = sizes;
   const hasRows = !form.isBatched && !form.transA && form.transB && k % 4 === 0 && form.element === "f32";
   const choice = choiceFor(g, sizes, count, hasRows, fitOf(TILES.smallInTwo, sizes, form) !== "each");
-  const plain = { form, inForm: null, tileColumns: null, partial: null, casts: false };
+  const plain = { form, inForm: null, summing: null, depth: k, tileColumns: null, partial: null, casts: false };
   if (choice === DOT) return { ...plain, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const { tile, split } = choice;
   const fit = fitOf(tile, sizes, form);
@@ -95,6 +99,7 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
       kernel: inForm(form),
       casts: fit !== "each",
       inForm: isRead ? inForm : null,
+      summing: form.isBatched ? null : { tile, inForm },
       tileColumns: notesRows(tile) ? tile.bn : null,
       extent,
     };
@@ -215,6 +220,32 @@ function normsOf(
   };
 }
 
+/** Of a GEMM's node: its launch with sums of its columns. */
+function columnSumsOf(
+  g: GraphBuilder,
+  { form, summing, depth }: Product,
+  output: Output,
+  params: Params,
+): (inputs: Inputs, epilogue: EpilogueForm) => Pick<GraphNode, "withColumnSums"> {
+  const [rows, columns] = output.sizes.slice(-2) as [number, number];
+  const use = { dtype: "float32", extent: rows, isPacked: true } as const;
+  if (summing === null || form.element !== "f32" || !choosesShader(g.capabilities, g.isAlone, "columnSums", use)) return () => ({});
+  const { tile, inForm } = summing;
+  const sizes = [Math.ceil(rows / tile.bm), columns];
+  return (inputs, epilogue) => {
+    if (epilogue.casts === true || Object.keys(inputs).length + 2 > MAX_BUFFERS) return {};
+    const shader = (): ShaderCall => {
+      const shapes = {
+        ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])),
+        c: output.sizes,
+        columnSums: sizes,
+      };
+      return callOf(g.capabilities, inForm({ ...form, hasColumnSums: true })(epilogue), { shapes, params });
+    };
+    return { withColumnSums: { sizes, rows, columns, products: rows * columns * depth, shader } };
+  };
+}
+
 /** A form with an operand that is cast when it is loaded; null: it is none of these. */
 function withCastIn(form: GemmForm, inputs: Inputs, cast: Value, x: Expr): { readonly form: GemmForm; readonly inputs: Inputs } | null {
   const found = (["a", "b", "bias"] as const).filter((name) => inputs[name]?.value === cast);
@@ -233,7 +264,8 @@ type Launched = Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "
 /** The launch that writes a product, or the sum of its parts, with what it can take. */
 function productLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Launched {
   const { form, kernel, inForm, casts } = product;
-  const more = normsOf(g, product, output, params);
+  const [norms, sums] = [normsOf(g, product, output, params), columnSumsOf(g, product, output, params)];
+  const more: typeof norms = (own, epilogue) => ({ ...norms(own, epilogue), ...sums(own, epilogue) });
   const launch = new EpilogueLaunch(g, kernel, output, params, "elements", { more, casts });
   const shader = launch.call(inputs, NO_EPILOGUE);
   const withCast = (cast: Value, x: Expr): Launched | null => {

@@ -7,6 +7,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import { readingOf, replacedBy, summedBy } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
+import { MAX_BY_TILES } from "../fuse-column-sums.ts";
 import { accessOf, isIdentity } from "./access.ts";
 import { MAX_COMPUTED } from "./partial-writes.ts";
 import { constantOf, insideMaker, type Facts } from "./region.ts";
@@ -14,8 +15,6 @@ import type { RowThreads } from "./row-threads.ts";
 
 /** Terms of an element, which a thread adds one behind the other, and of a product: of more, tiles that threads share are faster. */
 const [MAX_TERMS, MAX_PRODUCT] = [128, 2 ** 20];
-/** Of a product by a shader, whose tiles take a microsecond or two where threads of their own take three for 2^20 terms. */
-const MAX_BY_TILES = 2 ** 18;
 /**
  * Elements that are read for one element, two for each term, for all of a thread, for all of a group, and of a region: 10^7 of the last
  * take 16 microseconds on an H200.
