@@ -3,7 +3,7 @@ import { markOf } from "../core/checkpoint-marks.ts";
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { Definition, TensorSpec } from "../core/definition.ts";
 import { TraceError } from "../core/errors.ts";
-import type { WideValues } from "../graph/bfloat16.ts";
+import { keepWideValues } from "../graph/bfloat16.ts";
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import { isWhole, Expr, Graph, packedExpr, type Value } from "../graph/graph.ts";
 import { elements } from "../core/elements.ts";
@@ -55,7 +55,6 @@ export class Lowering {
   readonly #builder: GraphBuilder;
   readonly #buffers = new Map<Storage, MutableBuffer>();
   readonly #numbers = new Map<string, Value>();
-  readonly #wide: WideValues = new Map();
   readonly #name: string;
   readonly #argument: (storage: Storage) => number;
   readonly #padded: PaddedLowering | null;
@@ -75,6 +74,7 @@ export class Lowering {
   ) {
     this.#tuner = tuner;
     this.#builder = new GraphBuilder(this.graph, native.capabilities);
+    keepWideValues(this.graph);
     this.#name = name;
     this.#argument = argument;
     this.#padded = sized === null ? null : new PaddedLowering(sized, (e) => this.#volatile(e, []));
@@ -190,7 +190,7 @@ export class Lowering {
   ): void {
     const exprs = inputs.map((x) => this.#expr(x));
     const first = this.graph.nodes.length;
-    const lower = (): readonly Expr[] => lowerOperation(this.#builder, definition, exprs, attrs as never, specs, this.#wide);
+    const lower = (): readonly Expr[] => lowerOperation(this.#builder, definition, exprs, attrs as never, specs);
     const results = this.#tuner === null ? lower() : this.#tuned(this.#tuner, definition, inputs, attrs, specs, lower);
     this.#count(definition, inputs, attrs, specs, first);
     results.forEach((x, i) => {

@@ -1,9 +1,14 @@
 /** bfloat16 over operators that lack it: the upper half of a float32, stored as uint16. */
 import type { GraphBuilder } from "./builder.generated.ts";
-import { Expr, type Value } from "./graph.ts";
+import { Expr, type Graph, type Value } from "./graph.ts";
 
-/** Float32 values of a graph that bfloat16 values were narrowed from: element for element, with the same numbers. */
-export type WideValues = Map<Value, Value>;
+/** Of graphs that keep them, the float32 values that bfloat16 values were narrowed from: element for element, with the same numbers. */
+const wideValues = new WeakMap<Graph, Map<Value, Value>>();
+
+/** From here on a bfloat16 value of the graph that was narrowed in it is not widened again where it is read. */
+export function keepWideValues(graph: Graph): void {
+  wideValues.set(graph, new Map());
+}
 
 const number = (g: GraphBuilder, value: number, sizes: readonly number[]): Expr =>
   g.expand(
@@ -12,8 +17,8 @@ const number = (g: GraphBuilder, value: number, sizes: readonly number[]): Expr 
   );
 
 /** The numbers in float32, exactly. Broadcast axes stay broadcast. */
-export function widenBfloat16(g: GraphBuilder, x: Expr, known?: WideValues): Expr {
-  const wide = known?.get(x.value);
+export function widenBfloat16(g: GraphBuilder, x: Expr): Expr {
+  const wide = wideValues.get(g.graph)?.get(x.value);
   if (wide !== undefined) return new Expr(wide, "float32", x.sizes, x.strides, 2 * x.byteOffset);
   const once = x.sizes.map((d, i) => (x.strides[i] === 0 ? 1 : d));
   const distinct = g.reinterpret(x, { dtype: "uint16", sizes: once, strides: x.strides.map((s) => (s === 0 ? 1 : s)) });
@@ -35,9 +40,9 @@ export function roundToBfloat16(g: GraphBuilder, x: Expr): Expr {
 }
 
 /** What roundToBfloat16 gave, in 16 bits. */
-export function narrowToBfloat16(g: GraphBuilder, rounded: Expr, known?: WideValues): Expr {
+export function narrowToBfloat16(g: GraphBuilder, rounded: Expr): Expr {
   const bits = g.reinterpret(rounded, { dtype: "uint32" });
   const words = g.cast(g.elementWiseBitShiftRight(bits, number(g, 16, rounded.sizes)), { output: { dtype: "uint16" } });
-  known?.set(words.value, rounded.value);
+  wideValues.get(g.graph)?.set(words.value, rounded.value);
   return g.reinterpret(words, { dtype: "bfloat16" });
 }

@@ -4,19 +4,18 @@
  */
 import type { Definition, TensorSpec } from "../core/definition.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { narrowToBfloat16, roundToBfloat16, widenBfloat16, type WideValues } from "../graph/bfloat16.ts";
+import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../core/shape.ts";
 
-/** Adds an operation's nodes to a graph: one where the device has a kernel for the whole of it. `wide`: what earlier operations of the graph rounded, which need not be widened again. */
+/** Adds an operation's nodes to a graph: one where the device has a kernel for the whole of it. */
 export function lowerOperation<A>(
   g: GraphBuilder,
   definition: Definition<A>,
   inputs: readonly Expr[],
   attrs: A,
   outputs: readonly TensorSpec[],
-  wide?: WideValues,
 ): readonly Expr[] {
   if (definition.traits.handlesPadding !== true) {
     const sizes = outputs.map(({ dtype, shape }) => ({ dtype, sizes: shape }));
@@ -33,7 +32,7 @@ export function lowerOperation<A>(
   }
   const results = definition.lower(
     g,
-    inputs.map((x) => (isHalf(x) ? widenBfloat16(g, x, wide) : x)),
+    inputs.map((x) => (isHalf(x) ? widenBfloat16(g, x) : x)),
     widenedAttributes(attrs),
     outputs.map((s) => (isHalf(s) ? { ...s, dtype: "float32" } : s)),
   );
@@ -42,7 +41,7 @@ export function lowerOperation<A>(
     // A layout that follows from the dtype's size is one of the operation's own dtype: it has to carry it.
     if (sizeOf(x.sizes) !== sizeOf(shape))
       throw new TypeError(`${definition.name}: ${sizeOf(x.sizes)} elements instead of ${sizeOf(shape)}`);
-    return dtype === "bfloat16" ? narrowToBfloat16(g, roundToBfloat16(g, x), wide) : x;
+    return dtype === "bfloat16" ? narrowToBfloat16(g, roundToBfloat16(g, x)) : x;
   });
 }
 
