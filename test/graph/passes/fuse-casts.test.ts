@@ -118,6 +118,33 @@ eachDevice("mixed precision", (device) => {
     compiled.dispose();
   });
 
+  it("casts behind the gradient of relu, and what a product and another one read by casts of their own", SLOW, () => {
+    const fn = (a: dx.Tensor, b: dx.Tensor, x: dx.Tensor): dx.Tensor[] => {
+      const [dx1] = dx.grad(dx.relu(x), [x], { gradient: dx.matmul(a, b) });
+      const products = [b, b.mul(2)].map((own) => dx.matmul(a.to("float16"), own.to("float16")).to("float32"));
+      return [dx1!.to("float16"), ...products];
+    };
+    const results = ["off", "on"].map((shaders) => {
+      process.env.DXTENSOR_SHADERS = shaders;
+      process.env.DXTENSOR_FUSE = "off";
+      dx.closeDevice(device);
+      const [a, b, x] = [1, 2, 3].map((seed) => dx.randn([36, 36], { device, generator: new dx.Generator(seed) })) as [
+        dx.Tensor,
+        dx.Tensor,
+        dx.Tensor,
+      ];
+      x.requiresGrad_();
+      const step = dx.compile(fn, { check: false, regions: "none" });
+      let values: number[][] = [];
+      for (let i = 0; i < 3; i++) values = step(a, b, x).map((t) => [...(t.to("float32").dataSync() as Float32Array)]);
+      const casts = step.explain().nodes.filter(({ origin }) => origin.startsWith("to ")).length;
+      step.dispose();
+      return { values, casts };
+    });
+    results[1]!.values.forEach((list, i) => expectClose(list, results[0]!.values[i]!, "f16", 36));
+    expect(results.map(({ casts }) => casts)).toEqual([6, 0]);
+  });
+
   it("casts in launches of its own where rows are no multiples of four elements", SLOW, () => {
     const [off, on] = [run("off", 41, 10), run("on", 41, 10)];
     on.results.forEach((list, i) => expectClose(list, off.results[i]!, "f16", 64));
