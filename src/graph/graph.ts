@@ -152,12 +152,15 @@ export interface AsOperator {
   readonly output: Pick<Expr, "dtype" | "sizes">;
 }
 
-/** Sums of the columns of a product [rows, columns]: sizes is [tiles, columns]. */
+/** Sums of the columns of a product, of each tile of its rows. */
 export interface ColumnSumsOfTiles {
+  /** Of the sums: [tiles, columns]. */
   readonly sizes: readonly number[];
+  /** Rows of the product. */
   readonly rows: number;
+  /** Columns of the product. */
   readonly columns: number;
-  /** Products that are added. */
+  /** Terms of all its sums: rows times columns times K. */
   readonly products: number;
 }
 
