@@ -13,7 +13,7 @@ import type { Module } from "../nn/module.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { QuantizedEmbedding, QuantizedLinear, replaceIn, type QuantizedWeight } from "../nn/quantized.ts";
 import { toDType } from "../ops/data/conversion.ts";
-import { settleUploads } from "../runtime/buffers.ts";
+import { reclaimSmallHeap, settleUploads } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { ConfigValues } from "./config-values.ts";
 import { modelOf } from "./families.ts";
@@ -192,6 +192,9 @@ function replaceLayers(model: Module, packed: ReadonlyMap<Tensor, QuantizedWeigh
 /** Early files of PyTorch's lack the number of batches that a norm has seen. */
 const isCounter = (name: string): boolean => name.endsWith("num_batches_tracked");
 
+/** Bytes of weights from which on garbage is collected before they are read: that takes some 20 ms. */
+const LARGE = 32 * 2 ** 20;
+
 /** Gives a model that was made on meta its weights. What was read is freed if it fails. */
 async function fill<F extends ModelFamily>(
   operation: string,
@@ -225,6 +228,8 @@ async function fill<F extends ModelFamily>(
   const packed = new Map<Tensor, QuantizedWeight>();
   const matrices = new Set<Tensor>(model.modules().flatMap((m) => (m instanceof Linear || m instanceof Embedding ? [m.weight] : [])));
   let bytes = 0;
+  // What the file's header and the model's making have left, before the weights need their memory.
+  if (device.hasElements && totalBytes >= LARGE) reclaimSmallHeap();
   try {
     for (const { t, name, own } of found) {
       const kept = matrices.has(t) ? await source.packed?.(own, { device, signal }, name) : null;
