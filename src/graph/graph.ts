@@ -154,9 +154,11 @@ export interface AsOperator {
 
 /** Sums of the columns of a product, of each tile of its rows. */
 export interface ColumnSumsOfTiles {
-  /** Of the sums: [tiles, columns]. */
+  /** Of the sums: [tiles, columns], of several products those of each behind those of the one before. */
   readonly sizes: readonly number[];
-  /** Rows of the product. */
+  /** Products. */
+  readonly count: number;
+  /** Rows of a product. */
   readonly rows: number;
   /** Columns of the product. */
   readonly columns: number;
@@ -199,7 +201,11 @@ export interface GraphNode {
   /** Of a SHADER that can write the statistics of its result's rows too, as a second output: its launch then. */
   readonly withStatistics?: TileStatistics & { readonly shader: () => ShaderCall };
   /** Of a SHADER that can write sums of its result's columns too, of each tile of rows, as a second output: its launch then. */
-  readonly withColumnSums?: ColumnSumsOfTiles & { readonly shader: () => ShaderCall };
+  readonly withColumnSums?: ColumnSumsOfTiles & {
+    readonly shader: () => ShaderCall;
+    /** Of float16 results: the launch that rounds sums of such sizes, which are float32, to float16. */
+    readonly rounded: (sizes: readonly number[]) => Pick<GraphNode, "shader" | "isCast" | "asOperator">;
+  };
   /** Of a SHADER that can normalize its first input x when it loads it, by statistics of its rows: the same with it; null: it cannot. */
   readonly withNorm?: (
     norm: RowNorm,

@@ -136,6 +136,8 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     yield plain("rowStatistics", "float32", n, between, ([x, a, b]) => dx.matmul(dx.rmsNorm(dx.matmul(x!, a!), [n]), b!), (y) => dx.relu(y)); // prettier-ignore
     const summed = (y: Tensor): Tensor => dx.add(y, y.sum(0));
     yield plain("columnSums", "float32", n, two, ([a, b]) => summed(dx.matmul(a!, b!)));
+    const halves = (): Tensor[] => [real([n, n], "float16"), real([n, n], "float16")];
+    yield plain("columnSums", "float16", n, halves, ([a, b]) => summed(dx.matmul(a!, b!)));
     // Few results: K is split among groups of threads.
     const [few, terms] = [64, 16 * n];
     const deep = (): Tensor[] => [real([few, terms], "float32"), real([terms, few], "float32")];

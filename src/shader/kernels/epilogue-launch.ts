@@ -70,9 +70,9 @@ export class EpilogueLaunch {
       const all = Object.values(made.inputs);
       return { shader: this.call(made.inputs, made.epilogue), inputs: all, ...this.epilogues(made.inputs, made.epilogue) };
     };
-    // Nothing else follows a cast.
-    if (epilogue.casts === true) return {};
     const more = this.#others.more?.(inputs, epilogue) ?? {};
+    // Nothing else follows a cast.
+    if (epilogue.casts === true) return more.withColumnSums === undefined ? {} : { withColumnSums: more.withColumnSums };
     if (this.#takes === "nothing" || epilogue.reluGradient !== null) return this.#others.casts === true ? { ...more, withEpilogue } : more;
     return {
       ...more,

@@ -5,7 +5,8 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Parameters, Scope } from "../language.ts";
 import { epilogueBuffers, NO_EPILOGUE } from "./epilogue.ts";
-import { elementsOf, endOf, formName, groupsOfTile, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
+import { ColumnSums } from "./column-sums.ts";
+import { elementsOf, endOf, formName, groupsOfTile, storedOf, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import { sumOfParts } from "./sum-of-parts.ts";
 
@@ -45,6 +46,16 @@ export const groupsOfSum = (c: readonly number[], width: 1 | 4 = widthOfSum(c)):
 /** Threads of a group. @package */
 export const sumThreads = THREADS;
 
+/** Threads of a group that have the same columns, and rows of each, where the launch writes sums of columns too. */
+const [SLOTS, ROWS] = [4, 2];
+const LANES = THREADS / SLOTS;
+
+/** Rows whose columns a group sums. @package */
+export const SUMMED_ROWS = SLOTS * ROWS;
+
+/** The tile of a group that writes sums of columns too. */
+const summedTile = (width: 1 | 4): Pick<Tile, "bm" | "bn"> => ({ bm: SUMMED_ROWS, bn: LANES * width });
+
 /** parts: [parts, M, N] or [B * parts, M, N], c: [M, N] or [B, M, N], of a form with whatever follows the product. */
 export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
   const { bias, epilogue, scales } = form;
@@ -54,9 +65,48 @@ export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
   const { c: result, ...read } = elementsOf(form, ["c", ...names]);
   const inputs = { ...read, partial: "f32" as const };
   const params: Parameters = { parts: "u32", ...(scales ? { alpha: "f32", beta: "f32" } : {}) };
-  const groups = ({ shapes }: LaunchFacts): number => groupsOfSum(shapes["c"]!, width);
+  const hasSums = form.hasColumnSums === true;
+  const groups = ({ shapes }: LaunchFacts): number =>
+    hasSums ? groupsOfTile(summedTile(width), shapes["c"]!) : groupsOfSum(shapes["c"]!, width);
+  const outputs = { c: result!, ...(hasSums ? { columnSums: "f32" as const } : {}) };
+  const body = hasSums ? columnSumsBody : sumBody;
   const key = `gemm sum ${width}${formName({ ...form, transA: false, transB: false })}`;
-  return kernel(key, { inputs, outputs: { c: result! }, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => sumBody(s as unknown as GemmScope, form, width)); // prettier-ignore
+  return kernel(key, { inputs, outputs, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => body(s as unknown as GemmScope, form, width)); // prettier-ignore
+}
+
+/** The same where the launch writes sums of columns too: a group has a tile of c. */
+function columnSumsBody(s: GemmScope, form: GemmForm, width: 1 | 4): void {
+  const { partial, c } = s.buffers as unknown as { readonly partial: Numbers; readonly c: Numbers };
+  const { parts } = s.params;
+  const tile = summedTile(width);
+  const { bm, bn } = tile;
+  const [m, n] = [c.dim(-2), c.dim(-1)];
+  const [tilesDown, tilesAcross] = [m.add(bm - 1).div(bm), n.add(bn - 1).div(bn)];
+  const tileRow = s.group.div(tilesAcross);
+  const column = s.group.mod(tilesAcross).mul(bn);
+  // Tiles of a product lie behind those of the one before.
+  const [index, row] = form.isBatched ? [tileRow.div(tilesDown), tileRow.mod(tilesDown).mul(bm)] : [null, tileRow.mul(bm)];
+  // A large grid has a few groups too many.
+  const isThere = index === null ? row.lt(m) : index.lt(c.dim(0));
+  const [slot, lane] = [s.local.div(LANES), s.local.mod(LANES).mul(width)];
+  const stride = m.mul(n);
+  const x = column.add(lane);
+  const sums = new ColumnSums(s, tile, width);
+  const ended = endOf(s, form);
+  for (let i = 0; i < ROWS; i++) {
+    const y = row.add(slot.mul(ROWS)).add(i);
+    s.if(y.lt(m).and(x.lt(n)).and(isThere), () => {
+      const own = y.mul(n).add(x);
+      const at = index === null ? own : index.mul(stride).add(own);
+      const first = index === null ? own : index.mul(parts).mul(stride).add(own);
+      const values = sumOfParts(s as unknown as Scope<never, never>, partial, { count: parts, first, stride, width });
+      const results = ended(values, at, x);
+      c.storesInside(at, results);
+      sums.note(0, storedOf(form, results));
+    });
+  }
+  const memory = s.shared("f32", SLOTS * bn);
+  sums.write(memory, { slot, slots: SLOTS, at: [lane] }, { tileRow, column, n, isThere });
 }
 
 /** What the kernel does. @package */

@@ -80,6 +80,10 @@ export function elementsOf({ element, cast, epilogue }: GemmForm, names: readonl
   return Object.fromEntries(names.map((name) => [name, isOther(name) ? otherThan(element) : element]));
 }
 
+/** Results of a launch as its buffer c holds them. */
+export const storedOf = (form: GemmForm, results: readonly Float[]): readonly Float[] =>
+  elementsOf(form, ["c"])["c"] === "f16" ? results.map((v) => roundedToHalf(v)) : results;
+
 /** Loaded values of an operand, as the product has them. */
 export const castOf = ({ element, cast }: GemmForm, name: CastOperand, values: Float[]): Float[] =>
   element === "f16" && cast.includes(name) ? values.map((v) => roundedToHalf(v)) : values;
@@ -130,7 +134,7 @@ const PARAMS = {
 export const threadsOfTile = ({ bm, bn, tm, tn, slices }: Tile): number => (bn / tn) * (bm / tm) * slices;
 
 /** Groups of a launch for c [M, N] or [B, M, N]. */
-export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
+export function groupsOfTile({ bm, bn }: Pick<Tile, "bm" | "bn">, c: readonly number[]): number {
   return ceil(c.at(-2)!, bm) * ceil(c.at(-1)!, bn) * (c.length > 2 ? c[0]! : 1);
 }
 
@@ -292,7 +296,7 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
         const results = ended(values.slice(first, first + count), at.add(first), x.add(first));
         c.storesInside(at.add(first), results);
         statistics?.note(ownRow, ownColumn.add(first), results);
-        columnSums?.note(index + first, results);
+        columnSums?.note(index + first, storedOf(form, results));
       };
       if (inside === null) store();
       else s.if(isThere === null || inside === isThere ? inside : inside.and(isThere), store);
@@ -306,11 +310,13 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
       for (let half = 0; half < tn; half += 4)
         visit(ty.mul(tm).add(i), tx.mul(wide).add(half === 0 ? 0 : bn / 2), rowSums.slice(half, half + wide).map((v) => v.value), half); // prettier-ignore
     });
+  const tileRow = index === null ? row.div(bm) : index.mul(m.add(bm - 1).div(bm)).add(row.div(bm));
+  const ofTile = { tileRow, column, n, isThere: isThere ?? row.lt(m) };
   if (shared === null) {
     each(finish);
     statistics?.write({ row, column, m, n });
     const at = Array.from({ length: tn / 4 }, (_, i) => tx.mul(4).add(i === 0 ? 0 : bn / 2));
-    columnSums?.write(sharedA, { slot: ty, slots: down, at }, { row, column, n });
+    columnSums?.write(sharedA, { slot: ty, slots: down, at }, ofTile);
     return;
   }
   each((y, x, values) => shared.stores(slice.mul(bm * bn).add(y.mul(bn)).add(x), values)); // prettier-ignore
@@ -327,7 +333,7 @@ export function gemmBody(s: GemmScope, tile: Tile, fit: Fit, form: GemmForm): vo
   statistics?.write({ row, column, m, n });
   const across4 = bn / 4;
   const slots = Math.min(threads, bm * across4) / across4;
-  columnSums?.write(shared, { slot: s.local.div(across4), slots, at: [s.local.mod(across4).mul(4)] }, { row, column, n });
+  columnSums?.write(shared, { slot: s.local.div(across4), slots, at: [s.local.mod(across4).mul(4)] }, ofTile);
 }
 
 export function fitOf(

@@ -9,7 +9,8 @@ import { chosen, packs, type Sized } from "./chosen.ts";
 import { EpilogueLaunch, type Inputs } from "./epilogue-launch.ts";
 import { NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import { gemmDot } from "./gemm-dot.ts";
-import { gemmSum, SPLIT_TILES, splitOf, type Split } from "./gemm-sum.ts";
+import * as elementwise from "./elementwise.ts";
+import { gemmSum, SPLIT_TILES, splitOf, SUMMED_ROWS, type Split } from "./gemm-sum.ts";
 import { fitOf, gemm, groupsOfTile, PLAIN, TILES, type GemmForm, type Tile } from "./gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { notesRows, type NormInput } from "./row-statistics.ts";
@@ -69,7 +70,7 @@ interface Product {
   /** Whether rows are such that its operands and its result may be of the other float type: threads write words. */
   readonly casts: boolean;
   /** Of the launch that writes the product, which can write sums of columns; null: it cannot. */
-  readonly summing: { readonly tile: Tile; readonly inForm: (form: GemmForm) => (epilogue: EpilogueForm) => Kernel } | null;
+  readonly summing: { readonly tileRows: number; readonly inForm: (form: GemmForm) => (epilogue: EpilogueForm) => Kernel } | null;
   /** K. */
   readonly depth: number;
   /** Columns of a tile; null: its launch writes no statistics. */
@@ -99,7 +100,7 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
       kernel: inForm(form),
       casts: fit !== "each",
       inForm: isRead ? inForm : null,
-      summing: form.isBatched ? null : { tile, inForm },
+      summing: { tileRows: tile.bm, inForm },
       tileColumns: notesRows(tile) ? tile.bn : null,
       extent,
     };
@@ -107,10 +108,12 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
   const kernel = ({ transA, transB, isBatched, element, cast }: GemmForm): Kernel =>
     gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, element, cast, isSplit: true });
   const c = form.isBatched ? [count, m, n] : [m, n];
+  const inForm = (own: GemmForm) => (epilogue: EpilogueForm) => gemmSum({ ...own, epilogue }, c);
   return {
     ...plain,
-    kernel: (epilogue) => gemmSum({ ...form, epilogue }, c),
-    inForm: (own) => (epilogue) => gemmSum({ ...own, epilogue }, c),
+    kernel: inForm(form),
+    inForm,
+    summing: { tileRows: SUMMED_ROWS, inForm },
     casts: fit !== "each",
     partial: { kernel, split },
     extent,
@@ -228,12 +231,18 @@ function columnSumsOf(
   params: Params,
 ): (inputs: Inputs, epilogue: EpilogueForm) => Pick<GraphNode, "withColumnSums"> {
   const [rows, columns] = output.sizes.slice(-2) as [number, number];
-  const use = { dtype: "float32", extent: rows, isPacked: true } as const;
-  if (summing === null || form.element !== "f32" || !choosesShader(g.capabilities, g.isAlone, "columnSums", use)) return () => ({});
-  const { tile, inForm } = summing;
-  const sizes = [Math.ceil(rows / tile.bm), columns];
+  const use = { dtype: output.dtype, extent: rows, isPacked: true } as const;
+  if (summing === null || !choosesShader(g.capabilities, g.isAlone, "columnSums", use)) return () => ({});
+  const { tileRows, inForm } = summing;
+  const count = sizeOf(output.sizes.slice(0, -2));
+  const sizes = [count * Math.ceil(rows / tileRows), columns];
+  const rounded: NonNullable<GraphNode["withColumnSums"]>["rounded"] = (own) => ({
+    shader: callOf(g.capabilities, elementwise.cast("f32", "f16"), { shapes: { x: own, y: own }, params: {} }),
+    isCast: true,
+    asOperator: { operator: "CAST", attributes: {}, inputs: (list) => list, output: { dtype: "float16", sizes: own } },
+  });
   return (inputs, epilogue) => {
-    if (epilogue.casts === true || Object.keys(inputs).length + 2 > MAX_BUFFERS) return {};
+    if (Object.keys(inputs).length + 2 > MAX_BUFFERS) return {};
     const shader = (): ShaderCall => {
       const shapes = {
         ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])),
@@ -242,7 +251,7 @@ function columnSumsOf(
       };
       return callOf(g.capabilities, inForm({ ...form, hasColumnSums: true })(epilogue), { shapes, params });
     };
-    return { withColumnSums: { sizes, rows, columns, products: rows * columns * depth, shader } };
+    return { withColumnSums: { sizes, count, rows, columns, products: count * rows * columns * depth, shader, rounded } };
   };
 }
 
