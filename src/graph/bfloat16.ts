@@ -1,4 +1,5 @@
 /** bfloat16 over operators that lack it: the upper half of a float32, stored as uint16. */
+import { isPacked } from "../core/shape.ts";
 import type { GraphBuilder } from "./builder.generated.ts";
 import { Expr, type Graph, type Value } from "./graph.ts";
 
@@ -21,10 +22,15 @@ export function widenBfloat16(g: GraphBuilder, x: Expr): Expr {
   const wide = wideValues.get(g.graph)?.get(x.value);
   if (wide !== undefined) return new Expr(wide, "float32", x.sizes, x.strides, 2 * x.byteOffset);
   const once = x.sizes.map((d, i) => (x.strides[i] === 0 ? 1 : d));
-  const distinct = g.reinterpret(x, { dtype: "uint16", sizes: once, strides: x.strides.map((s) => (s === 0 ? 1 : s)) });
+  const strides = x.strides.map((s) => (s === 0 ? 1 : s));
+  // A transposed tensor stays one, in the order of its memory.
+  const order = once.map((_, i) => i).sort((i, j) => strides[j]! - strides[i]!);
+  const [sizes, inMemory] = [order.map((i) => once[i]!), order.map((i) => strides[i]!)];
+  const isDense = isPacked(sizes, inMemory);
+  const distinct = g.reinterpret(x, { dtype: "uint16", ...(isDense ? { sizes, strides: inMemory } : { sizes: once, strides }) });
   const words = g.cast(distinct, { output: { dtype: "uint32" } });
-  const bits = g.elementWiseBitShiftLeft(words, number(g, 16, once));
-  return g.expand(g.reinterpret(bits, { dtype: "float32" }), x.sizes);
+  const bits = g.elementWiseBitShiftLeft(words, number(g, 16, distinct.sizes));
+  return g.expand(g.reinterpret(bits, { dtype: "float32", ...(isDense ? { sizes: once, strides } : {}) }), x.sizes);
 }
 
 /** float32 rounded to the nearest number that bfloat16 holds, ties to even: bits + 0x7fff + the lowest bit that stays; NaN is quiet. */

@@ -138,6 +138,8 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     yield plain("columnSums", "float32", n, two, ([a, b]) => summed(dx.matmul(a!, b!)));
     const halves = (): Tensor[] => [real([n, n], "float16"), real([n, n], "float16")];
     yield plain("columnSums", "float16", n, halves, ([a, b]) => summed(dx.matmul(a!, b!)));
+    const narrow = (): Tensor[] => two().map((t) => dx.scope(() => t.to("bfloat16")));
+    yield plain("bfloat16Operands", "float32", n, narrow, ([a, b]) => dx.matmul(a!, b!).to("float32"));
     // Few results: K is split among groups of threads.
     const [few, terms] = [64, 16 * n];
     const deep = (): Tensor[] => [real([few, terms], "float32"), real([terms, few], "float32")];

@@ -13,6 +13,7 @@ export const SHADERS = [
   "attention",
   "attentionGradient",
   "batchedMatmul",
+  "bfloat16Operands",
   "cast",
   "causalAttention",
   "causalAttentionGradient",
@@ -61,8 +62,8 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 export interface ShaderUse {
   readonly dtype: DType;
   /**
-   * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K, and
-   * K where it is split, M where its columns are summed; of a convolution, the products; else the elements.
+   * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K (of what
+   * reads bfloat16 too), and K where it is split, M where its columns are summed; of a convolution, the products; else the elements.
    */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */

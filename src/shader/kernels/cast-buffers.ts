@@ -27,6 +27,22 @@ class HalvesInFloats extends BufferElements<"f32"> {
 
 const rounded = (values: Loaded): Loaded => values.map((v) => roundedToHalf(v));
 
+/** A buffer of words of two bfloat16 numbers each, which a kernel of float32 reads by the numbers. It reads one, or an even number from an even one on. */
+class Bfloat16InWords extends BufferElements<"f32"> {
+  override loadsInside(at: Uint, count: number): Loaded {
+    const words = super.loadsInside(at.shiftRight(1), Math.ceil(count / 2)) as unknown as readonly Uint[];
+    const [low, high] = [(w: Uint): Uint => w.shiftLeft(16), (w: Uint): Uint => w.and(0xffff0000)];
+    if (count === 1) return words.map((w) => at.and(1).eq(0).select(low(w), high(w)).asFloat());
+    return words.flatMap((w) => [low(w).asFloat(), high(w).asFloat()]);
+  }
+}
+
+/** Makes buffers of words, which a kernel loads from inside alone, those of the bfloat16 numbers in them. */
+export function holdBfloat16(buffers: { readonly [name: string]: BufferElements<"f32"> }, names: readonly string[]): void {
+  const all = buffers as { [name: string]: BufferElements<"f32"> };
+  for (const name of names) all[name] = new Bfloat16InWords(all[name]!.context, all[name]!.memory);
+}
+
 /** What a buffer that is cast has in memory. */
 export function castElement(element: Element): Element {
   if (element !== "f32" && element !== "f16") throw new TypeError(`a cast of ${element} in a launch`);

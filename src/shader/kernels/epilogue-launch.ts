@@ -146,7 +146,7 @@ function castingNode(launch: EpilogueLaunch, inputs: Inputs, epilogue: EpilogueF
     // A launch that has a tensor as two operands reads the cast's result.
     if (name === undefined || names.length > 1 || !CAST_OPERANDS.includes(name) || cast.includes(name)) return null;
     const own = inputs[name]!;
-    if (!isWhole(own) || own.dtype === x.dtype) return null;
+    if (!isWhole(own) || own.dtype === x.dtype || x.dtype === "bfloat16") return null;
     const next = { ...inputs, [name]: new Expr(x.value, x.dtype, own.sizes, own.strides, x.byteOffset) };
     return castingNode(launch, next, { ...epilogue, cast: [...cast, name] }, true);
   };

@@ -5,8 +5,20 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Parameters, Scope } from "../language.ts";
 import { epilogueBuffers, NO_EPILOGUE } from "./epilogue.ts";
+import { holdBfloat16 } from "./cast-buffers.ts";
 import { ColumnSums } from "./column-sums.ts";
-import { elementsOf, endOf, formName, groupsOfTile, storedOf, type TILES, type GemmForm, type GemmScope, type Tile } from "./gemm.ts";
+import {
+  elementsOf,
+  endOf,
+  formName,
+  groupsOfTile,
+  storedOf,
+  wordsOf,
+  type TILES,
+  type GemmForm,
+  type GemmScope,
+  type Tile,
+} from "./gemm.ts";
 import { kernel, type Kernel, type Numbers } from "./kernel.ts";
 import { sumOfParts } from "./sum-of-parts.ts";
 
@@ -63,7 +75,8 @@ export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
   const width = elementsOf(form, ["c"])["c"] === "f16" ? WIDE : widthOfSum(c);
   const names = ["partial", ...(bias === null ? [] : ["bias"]), ...epilogueBuffers(epilogue)];
   const { c: result, ...read } = elementsOf(form, ["c", ...names]);
-  const inputs = { ...read, partial: "f32" as const };
+  const words = wordsOf(form, names);
+  const inputs = { ...read, ...words, partial: "f32" as const };
   const params: Parameters = { parts: "u32", ...(scales ? { alpha: "f32", beta: "f32" } : {}) };
   const hasSums = form.hasColumnSums === true;
   const groups = ({ shapes }: LaunchFacts): number =>
@@ -71,7 +84,10 @@ export function gemmSum(form: GemmForm, c: readonly number[]): Kernel {
   const outputs = { c: result!, ...(hasSums ? { columnSums: "f32" as const } : {}) };
   const body = hasSums ? columnSumsBody : sumBody;
   const key = `gemm sum ${width}${formName({ ...form, transA: false, transB: false })}`;
-  return kernel(key, { inputs, outputs, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => body(s as unknown as GemmScope, form, width)); // prettier-ignore
+  return kernel(key, { inputs, outputs, params, threads: THREADS, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => {
+    holdBfloat16((s as unknown as GemmScope).buffers, Object.keys(words));
+    body(s as unknown as GemmScope, form, width);
+  }); // prettier-ignore
 }
 
 /** The same where the launch writes sums of columns too: a group has a tile of c. */

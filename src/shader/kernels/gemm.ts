@@ -9,6 +9,7 @@ import type { Float, Uint } from "../numbers.ts";
 import { roundedToHalf } from "../operations/code.ts";
 import { epilogueBuffers, epilogueName, epilogueOf, NO_EPILOGUE, type EpilogueForm } from "./epilogue.ts";
 import type { FloatElement } from "./elementwise.ts";
+import { holdBfloat16 } from "./cast-buffers.ts";
 import { ColumnSums } from "./column-sums.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 import { NORM_INPUTS, NormOfRows, RowStatistics, type GemmNorm } from "./row-statistics.ts";
@@ -68,6 +69,8 @@ export interface GemmForm {
   readonly element: FloatElement;
   /** Operands that are of the other float type, and cast when they are loaded. */
   readonly cast: readonly CastOperand[];
+  /** Operands of a float32 product that are bfloat16 in memory. Rows are multiples of four elements. Default: none. */
+  readonly bfloat16?: readonly CastOperand[];
 }
 
 export type CastOperand = "a" | "b" | "bias";
@@ -79,6 +82,10 @@ export function elementsOf({ element, cast, epilogue }: GemmForm, names: readonl
   const isOther = (name: string): boolean => (name === "c" ? epilogue.casts === true : (cast as readonly string[]).includes(name));
   return Object.fromEntries(names.map((name) => [name, isOther(name) ? otherThan(element) : element]));
 }
+
+/** Of buffers that a launch reads: those of bfloat16, as words of two. @package */
+export const wordsOf = ({ bfloat16 = [] }: GemmForm, names: readonly string[]): { readonly [name: string]: "u32" } =>
+  Object.fromEntries(bfloat16.filter((name) => names.includes(name)).map((name) => [name, "u32"]));
 
 /** Results of a launch as its buffer c holds them. */
 export const storedOf = (form: GemmForm, results: readonly Float[]): readonly Float[] =>
@@ -103,10 +110,11 @@ export const PLAIN: GemmForm = {
 };
 
 /** What of a form is in a kernel's name. */
-export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, hasColumnSums, norm, element, cast }: GemmForm): string =>
+export const formName = ({ transA, transB, bias, epilogue, scales, isBatched, isSplit, hasStatistics, hasColumnSums, norm, element, cast, bfloat16 = [] }: GemmForm): string =>
   [
     element === "f16" ? "halves" : "",
     cast.length === 0 ? "" : `cast ${cast.join(" ")}`,
+    bfloat16.length === 0 ? "" : `bfloat16 ${bfloat16.join(" ")}`,
     hasStatistics ? "statistics" : "",
     hasColumnSums === true ? "column sums" : "",
     norm === null ? "" : [norm.kind, ...NORM_INPUTS.filter((name) => norm.inputs.includes(name))].join(" "),
@@ -146,7 +154,8 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
   const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
   const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${fit === "each" ? "" : ` ${fit}`}${formName(form)}`;
   const names = ["a", "b", ...(bias === null ? [] : ["bias"]), ...(norm === null ? [] : ["statistics", ...norm.inputs]), ...epilogueBuffers(epilogue)]; // prettier-ignore
-  const inputs = { ...elementsOf(form, names), ...(norm === null ? {} : { statistics: "f32" as const }) };
+  const words = wordsOf(form, names);
+  const inputs = { ...elementsOf(form, names), ...words, ...(norm === null ? {} : { statistics: "f32" as const }) };
   const outputs: { readonly [name: string]: FloatElement } = {
     ...(isSplit ? { c: "f32" } : elementsOf(form, ["c"])),
     ...(hasStatistics ? { rowStatistics: "f32" } : {}),
@@ -158,7 +167,10 @@ export function gemm(tile: Tile, fit: Fit, form: GemmForm = PLAIN): Kernel {
     ...(isSplit ? { parts: "u32", perPart: "u32" } : {}),
     ...(norm === null ? {} : { tileColumns: "u32", epsilon: "f32" }),
   };
-  return kernel(key, { inputs, outputs, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => gemmBody(s as unknown as GemmScope, tile, fit, form)); // prettier-ignore
+  return kernel(key, { inputs, outputs, params, threads, groups, isOneOfMany: epilogue !== NO_EPILOGUE }, (s) => {
+    holdBfloat16((s as unknown as GemmScope).buffers, Object.keys(words));
+    gemmBody(s as unknown as GemmScope, tile, fit, form);
+  }); // prettier-ignore
 }
 
 export type GemmScope = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;

@@ -69,7 +69,9 @@ interface Product {
   readonly inForm: ((form: GemmForm) => (epilogue: EpilogueForm) => Kernel) | null;
   /** Whether rows are such that its operands and its result may be of the other float type: threads write words. */
   readonly casts: boolean;
-  /** Of the launch that writes the product, which can write sums of columns; null: it cannot. */
+  /** Whether its operands may be bfloat16 in memory. */
+  readonly readsBfloat16: boolean;
+  /** Of the launch that writes the product, which can write sums of columns and cast its operands; null: it cannot. */
   readonly summing: { readonly tileRows: number; readonly inForm: (form: GemmForm) => (epilogue: EpilogueForm) => Kernel } | null;
   /** K. */
   readonly depth: number;
@@ -86,7 +88,8 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
   const [m, n, k] = sizes;
   const hasRows = !form.isBatched && !form.transA && form.transB && k % 4 === 0 && form.element === "f32";
   const choice = choiceFor(g, sizes, count, hasRows, fitOf(TILES.smallInTwo, sizes, form) !== "each");
-  const plain = { form, inForm: null, summing: null, depth: k, tileColumns: null, partial: null, casts: false };
+  const readsBfloat16 = choosesShader(g.capabilities, g.isAlone, "bfloat16Operands", { dtype: "float32", extent: Math.min(m, n, k), isPacked: true }); // prettier-ignore
+  const plain = { form, readsBfloat16, inForm: null, summing: null, depth: k, tileColumns: null, partial: null, casts: false };
   if (choice === DOT) return { ...plain, kernel: (epilogue) => gemmDot({ ...form, epilogue }), extent: k };
   const { tile, split } = choice;
   const fit = fitOf(tile, sizes, form);
@@ -105,8 +108,8 @@ function productFor(g: GraphBuilder, form: GemmForm, sizes: readonly [m: number,
       extent,
     };
   }
-  const kernel = ({ transA, transB, isBatched, element, cast }: GemmForm): Kernel =>
-    gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, element, cast, isSplit: true });
+  const kernel = ({ transA, transB, isBatched, element, cast, bfloat16 = [] }: GemmForm): Kernel =>
+    gemm(tile, fit, { ...PLAIN, transA, transB, isBatched, element, cast, bfloat16, isSplit: true });
   const c = form.isBatched ? [count, m, n] : [m, n];
   const inForm = (own: GemmForm) => (epilogue: EpilogueForm) => gemmSum({ ...own, epilogue }, c);
   return {
@@ -192,7 +195,7 @@ function normsOf(
     inForm === null ||
     partial !== null ||
     form.element !== "f32" ||
-    form.cast.length > 0 ||
+    !castsNothing(form) ||
     !choosesShader(g.capabilities, g.isAlone, "rowStatistics", use)
   )
     return () => ({});
@@ -256,34 +259,50 @@ function columnSumsOf(
 }
 
 /** A form with an operand that is cast when it is loaded; null: it is none of these. */
-function withCastIn(form: GemmForm, inputs: Inputs, cast: Value, x: Expr): { readonly form: GemmForm; readonly inputs: Inputs } | null {
+function withCastIn(
+  form: GemmForm,
+  inputs: Inputs,
+  cast: Value,
+  x: Expr,
+  readsBfloat16: boolean,
+): { readonly form: GemmForm; readonly inputs: Inputs } | null {
   const found = (["a", "b", "bias"] as const).filter((name) => inputs[name]?.value === cast);
-  const dtype = form.element === "f32" ? "float16" : "float32";
+  const isBfloat16 = x.dtype === "bfloat16";
+  if (isBfloat16 && (form.element !== "f32" || !readsBfloat16 || found.length === 0)) return null;
+  const dtype = isBfloat16 ? "bfloat16" : form.element === "f32" ? "float16" : "float32";
   // A product of a tensor with itself reads the cast's result.
   if (found.length > 1) return null;
-  if (x.dtype !== dtype || found.some((name) => form.cast.includes(name) || !isWhole(inputs[name]!))) return null;
+  if (
+    x.dtype !== dtype ||
+    found.some((name) => form.cast.includes(name) || form.bfloat16?.includes(name) === true || !isWhole(inputs[name]!))
+  )
+    return null;
   const read = (name: string, own: Expr): Expr =>
     (found as string[]).includes(name) ? new Expr(x.value, dtype, own.sizes, own.strides, x.byteOffset) : own;
   const next = Object.fromEntries(Object.entries(inputs).map(([name, own]) => [name, read(name, own)]));
-  return { form: { ...form, cast: [...form.cast, ...found] }, inputs: next };
+  const { cast: before, bfloat16 = [] } = form;
+  return { form: { ...form, ...(isBfloat16 ? { bfloat16: [...bfloat16, ...found] } : { cast: [...before, ...found] }) }, inputs: next };
 }
+
+/** Whether operands of a form are in memory as it multiplies them. */
+const castsNothing = ({ cast, bfloat16 = [] }: GemmForm): boolean => cast.length + bfloat16.length === 0;
 
 type Launched = Omit<GraphNode, "id" | "operator" | "attributes" | "outputs" | "origin"> & { readonly shader: ShaderCall };
 
 /** The launch that writes a product, or the sum of its parts, with what it can take. */
 function productLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: Output, params: Params): Launched {
-  const { form, kernel, inForm, casts } = product;
+  const { form, kernel, summing, casts } = product;
   const [norms, sums] = [normsOf(g, product, output, params), columnSumsOf(g, product, output, params)];
   const more: typeof norms = (own, epilogue) => ({ ...norms(own, epilogue), ...sums(own, epilogue) });
   const launch = new EpilogueLaunch(g, kernel, output, params, "elements", { more, casts });
   const shader = launch.call(inputs, NO_EPILOGUE);
   const withCast = (cast: Value, x: Expr): Launched | null => {
-    const made = withCastIn(form, inputs, cast, x);
-    if (made === null || inForm === null || !casts) return null;
-    return productLaunch(g, { ...product, form: made.form, kernel: inForm(made.form) }, made.inputs, output, params);
+    const made = withCastIn(form, inputs, cast, x, product.readsBfloat16);
+    if (made === null || summing === null || !casts) return null;
+    return productLaunch(g, { ...product, form: made.form, kernel: summing.inForm(made.form) }, made.inputs, output, params);
   };
   const common = { shader, inputs: Object.values(inputs), ...launch.epilogues(inputs, NO_EPILOGUE), ...(casts ? { withCast } : {}) };
-  if (product.partial !== null || form.element !== "f32" || form.cast.length > 0) return common;
+  if (product.partial !== null || form.element !== "f32" || !castsNothing(form)) return common;
   const [transA, transB] = [form.transA, form.transB].map((isTransposed) => (isTransposed ? "TRANSPOSE" : "NONE"));
   const attributes = { transA, transB, alpha: params["alpha"], beta: form.bias === null ? 0 : params["beta"], fusedActivation: null };
   const asGemm: AsGemm = { shader, attributes, inputs: (list) => operandsOf(list, form, output.sizes) };
@@ -291,11 +310,11 @@ function productLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output
 }
 
 /** The launch that writes parts of a product's sums. */
-function partialLaunch(g: GraphBuilder, kernelOf: (form: GemmForm) => Kernel, form: GemmForm, inputs: Inputs, c: readonly number[], params: Params): Launched {
+function partialLaunch(g: GraphBuilder, kernelOf: (form: GemmForm) => Kernel, form: GemmForm, readsBfloat16: boolean, inputs: Inputs, c: readonly number[], params: Params): Launched {
   const shapes = { a: inputs["a"]!.sizes, b: inputs["b"]!.sizes, c };
   const withCast = (cast: Value, x: Expr): Launched | null => {
-    const made = withCastIn(form, inputs, cast, x);
-    return made === null ? null : partialLaunch(g, kernelOf, made.form, made.inputs, c, params);
+    const made = withCastIn(form, inputs, cast, x, readsBfloat16);
+    return made === null ? null : partialLaunch(g, kernelOf, made.form, readsBfloat16, made.inputs, c, params);
   };
   const shader = callOf(g.capabilities, kernelOf(form), { shapes, params });
   return { shader, inputs: Object.values(inputs), withCast };
@@ -313,7 +332,13 @@ function gemmLaunch(g: GraphBuilder, product: Product, inputs: Inputs, output: O
   const { split, kernel } = product.partial;
   const { a, b, ...bias } = own as { readonly a: Expr; readonly b: Expr };
   const c = [split.parts * sizeOf(output.sizes.slice(0, -2)), ...output.sizes.slice(-2)];
-  const partial = made(partialLaunch(g, kernel, product.form, { a, b }, c, { ...params, ...split }), { dtype: "float32", sizes: c });
+  const partial = made(
+    partialLaunch(g, kernel, product.form, product.readsBfloat16 && product.casts, { a, b }, c, { ...params, ...split }),
+    {
+      dtype: "float32",
+      sizes: c,
+    },
+  );
   return made(productLaunch(g, product, { partial, ...bias }, output, { ...params, parts: split.parts }), output);
 }
 

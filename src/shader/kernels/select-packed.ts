@@ -215,7 +215,7 @@ class PackedLaunch {
     const name = names[0] as PackedHalf | undefined;
     if (names.length !== 1 || (name !== "x" && name !== "bias") || form.prologue != null || cast.includes(name)) return null;
     const own = inputs[name]!;
-    if (!isWhole(own) || halves.includes(name) !== (x.dtype === "float32")) return null;
+    if (!isWhole(own) || x.dtype === "bfloat16" || halves.includes(name) !== (x.dtype === "float32")) return null;
     const next = halves.includes(name) ? { cast: [...cast, name] } : { halves: [...halves, name] };
     return this.node({ ...form, ...next }, { ...inputs, [name]: new Expr(x.value, x.dtype, own.sizes, own.strides, x.byteOffset) });
   }

@@ -57,6 +57,61 @@ describe("the operands and the result of a product", () => {
   });
 });
 
+/** The number that the upper half of a float32 is. */
+const upper = (x: number): number =>
+  new Float32Array(Uint32Array.of(new Uint32Array(Float32Array.of(x).buffer)[0]! & 0xffff0000).buffer)[0]!;
+/** Such numbers as words of two. */
+const wordsOf = (values: readonly number[]): number[] => {
+  const bits = new Uint32Array(Float32Array.from(values).buffer);
+  return Array.from({ length: Math.ceil(values.length / 2) }, (_, i) => (bits[2 * i]! >>> 16) | (bits[2 * i + 1] ?? 0));
+};
+
+describe("bfloat16 operands of a product", () => {
+  const forms: readonly Partial<GemmForm>[] = [
+    { bfloat16: ["a", "b", "bias"], bias: "row", transB: true },
+    { bfloat16: ["b"], cast: ["a"], bias: "matrix", scales: true },
+    { bfloat16: ["a", "bias"], bias: "matrix", transA: true, epilogue: { ...NO_EPILOGUE, hasAddend: true, casts: true } },
+    { bfloat16: ["a", "b"], isBatched: true, hasColumnSums: true },
+  ];
+  it.each(forms)("are read as their numbers in float32 are: %o", (more) => {
+    const form: GemmForm = { ...PLAIN, ...more };
+    const { bfloat16 = [], bias, transA, transB, epilogue, scales, isBatched } = form;
+    for (const name of ["smallInTwo", "medium", "tinyInEight"] as const)
+      for (const [m, n, k] of [[12, 36, 20], [64, 64, 128], [4, 12, 8]] as const) {
+        const count = isBatched ? 2 : 1;
+        const tile = TILES[name];
+        const batch = isBatched ? [count] : [];
+        const c = [...batch, m, n];
+        const shapes = {
+          a: [...batch, ...(transA ? [k, m] : [m, k])],
+          b: [...batch, ...(transB ? [n, k] : [k, n])],
+          ...(bias === null ? {} : { bias: bias === "row" ? [n] : [m, n] }),
+          ...(epilogue.hasAddend ? { addend: [m, n] } : {}),
+        };
+        const elements = elementsOf(form, Object.keys(shapes));
+        const inputs = Object.fromEntries(
+          Object.entries(shapes).map(([key, shape], i) => {
+            const values = numbers(shape.reduce((x, d) => x * d, 1), i + 1, 1, elements[key]!).map(upper);
+            if (key === "a") [values[0], values[5], values[6]] = [NaN, Infinity, 2 ** -130];
+            return [key, { shape, values }] as const;
+          }),
+        );
+        const seen = Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, (bfloat16 as string[]).includes(key) ? { ...x, values: wordsOf(x.values) } : x])); // prettier-ignore
+        const params = { ...(scales ? { alpha: 0.5, beta: -2 } : {}), ...(isBatched ? { strideA: m * k, strideB: k * n } : {}) };
+        const outputs = { c: { shape: c }, ...(form.hasColumnSums === true ? { columnSums: { shape: [count * Math.ceil(m / tile.bm), n] } } : {}) };
+        const fit = fitOf(tile, [m, n, k], form);
+        const found = launch(gemm(tile, fit, form), { ...seen, ...outputs }, params);
+        expect(found).toEqual(launch(gemm(tile, fit, { ...form, bfloat16: [] }), { ...inputs, ...outputs }, params));
+        expect(found.c!.filter((v) => Number.isFinite(v)).some((v) => v !== 0)).toBe(true);
+        if (isBatched || name !== "smallInTwo") continue;
+        const sums = { partial: { shape: [2, m, n], values: numbers(2 * m * n, 9, 1) }, c: { shape: c } };
+        const rest = ({ a: _, b: __, ...others }: typeof inputs) => ({ ...others, ...sums });
+        const sum = launch(gemmSum(form, c), rest(seen as typeof inputs), { ...params, parts: 2 });
+        expect(sum).toEqual(launch(gemmSum({ ...form, bfloat16: [] }, c), rest(inputs), { ...params, parts: 2 }));
+      }
+  }); // prettier-ignore
+});
+
 /** A driver for CPUs compiles these shaders for a minute. */
 const SLOW = { timeout: 600_000 };
 
@@ -148,5 +203,78 @@ eachDevice("mixed precision", (device) => {
   it("casts in launches of its own where rows are no multiples of four elements", SLOW, () => {
     const [off, on] = [run("off", 41, 10), run("on", 41, 10)];
     on.results.forEach((list, i) => expectClose(list, off.results[i]!, "f16", 64));
+  });
+});
+
+eachDevice("bfloat16 in memory", (device) => {
+  restoresShaderModes();
+
+  const make = (shape: readonly number[], seed: number): dx.Tensor =>
+    dx.scope(() =>
+      dx
+        .randn([...shape], { device, generator: new dx.Generator(seed) })
+        .mul(0.25)
+        .to("bfloat16"),
+    );
+
+  /** What three calls of fn give, of bfloat16 or the same numbers in float32, and the products' launches. */
+  const run = (shaders: string, fuse: string, fn: (...x: dx.Tensor[]) => dx.Tensor[], inputs: readonly dx.Tensor[]) => {
+    process.env.DXTENSOR_SHADERS = shaders;
+    process.env.DXTENSOR_FUSE = fuse;
+    const step = dx.compile(fn, { check: false, regions: "none" });
+    let results: number[][] = [];
+    for (let i = 0; i < 3; i++) results = step(...inputs).map((t) => [...(t.to("bfloat16").to("float32").dataSync() as Float32Array)]);
+    const products = step.explain().nodes.filter((node) => node.operator === "SHADER" && /^(matmul|linear)/.test(node.origin) && !/nodes of/.test(node.origin));
+    const widened = step.explain().nodes.filter(({ operator, inputs: [x] }) => operator === "CAST" && x!.includes("uint16")).length;
+    step.dispose();
+    return { results, widened, read: products.map((node) => node.inputs.map((x) => /:(\w+)/.exec(x)![1]!)) };
+  }; // prettier-ignore
+
+  const two = ["bfloat16", "bfloat16"];
+  it.each([
+    ["a layer with a bias", [[40, 64], [72, 64], [72]], ([x, w, b]) => [dx.linear(x!, w!, b!)], [[...two, "bfloat16"]]],
+    ["transposed operands", [[64, 40], [72, 64]], ([x, w]) => [dx.matmul(x!.transpose(0, 1), w!.transpose(0, 1))], [two]],
+    ["several products", [[3, 20, 64], [64, 72]], ([x, w]) => [dx.matmul(x!, w!)], [two]],
+    ["one matrix for each", [[3, 20, 64], [3, 72, 64]], ([x, w]) => [dx.matmul(x!, w!.transpose(1, 2))], [two]],
+    ["K that is split", [[64, 2048], [2048, 32]], ([x, w]) => [dx.matmul(x!, w!)], [two, ["float32"]]],
+    ["a view behind others", [[80, 64], [64, 72]], ([x, w]) => [dx.matmul(x!.narrow(0, 32, 40), w!)], [two]],
+    // A launch reads one that is widened as well where another reader needs it.
+    ["a tensor with itself", [[64, 64]], ([x]) => [dx.matmul(x!, x!)], [["float32", "float32"]]],
+    ["what is read otherwise too", [[64, 64], [64, 64]], ([x, w]) => [dx.matmul(x!, w!), x!.exp()], [["float32", "bfloat16"]]],
+    ["every second row", [[80, 64], [64, 72]], ([x, w]) => [dx.matmul(x!.reshape(40, 2, 64).select(1, 0), w!)], [["float32", "bfloat16"]]],
+    ["rows that are no multiple of four", [[40, 66], [66, 72]], ([x, w]) => [dx.matmul(x!, w!)], [["float32", "float32"]]],
+  ] as readonly [string, readonly number[][], (x: dx.Tensor[]) => dx.Tensor[], readonly string[][]][])("is read by products: %s", SLOW, (_, shapes, of, read) => {
+    dx.closeDevice(device);
+    const inputs = shapes.map((shape, i) => make(shape, i + 1));
+    const wide = inputs.map((t) => dx.scope(() => t.to("float32")));
+    const fn = (...x: dx.Tensor[]): dx.Tensor[] => of(x);
+    for (const fuse of ["off", "always"]) {
+      const on = run("on", fuse, fn, inputs);
+      expect(on.results).toEqual(run("on", fuse, fn, wide).results);
+      run("off", "off", fn, inputs).results.forEach((list, i) => expectClose(on.results[i]!, list, "f16", 64));
+      if (fuse === "off") expect(on.read).toEqual(read);
+      expect(on.widened).toBe(new Set(read.flat()).has("float32") && read.length === 1 ? (read[0]!.includes("bfloat16") || shapes.length === 1 ? 1 : 2) : 0);
+    }
+  }); // prettier-ignore
+
+  it("is cast where products of several matrices read float16, too", SLOW, () => {
+    dx.closeDevice(device);
+    const inputs = [make([3, 20, 64], 1), make([3, 64, 72], 2)].map((t) => dx.scope(() => t.to("float16")));
+    const fn = (...[x, w]: dx.Tensor[]): dx.Tensor[] => [dx.matmul(x!.to("float32"), w!.to("float32"))];
+    const [on, off] = [run("on", "off", fn, inputs), run("off", "off", fn, inputs)];
+    expect(on.read).toEqual([["float16", "float16"]]);
+    expectClose(on.results[0]!, off.results[0]!, "f16", 8);
+  });
+
+  it("keeps NaN and infinities", SLOW, () => {
+    dx.closeDevice(device);
+    const values = Array.from({ length: 64 * 64 }, (_, i) => (i === 65 ? NaN : i === 130 ? Infinity : i === 195 ? -Infinity : (i % 7) - 3));
+    const x = dx.tensor(values, { shape: [64, 64], device }).to("bfloat16");
+    const w = dx.eye(64, 64, { device }).to("bfloat16").mul(2);
+    const fn = (...[a, b]: dx.Tensor[]): dx.Tensor[] => [dx.matmul(a!, b!)];
+    const { results, read } = run("on", "off", fn, [x, w]);
+    expect(read).toEqual([two]);
+    const isOdd = (i: number): boolean => [1, 2, 3].includes(Math.floor(i / 64));
+    results[0]!.forEach((v, i) => expect(v).toBe(isOdd(i) && i % 65 !== 0 ? NaN : 2 * values[i]!));
   });
 });
