@@ -60,6 +60,8 @@ export interface Grouped {
   readonly guest: Form | null;
   readonly nodes: readonly GraphNode[];
   readonly ends: readonly string[];
+  /** Of a launch of one group: what it does between barriers. */
+  readonly steps?: readonly (readonly Grouped[])[];
 }
 
 export function factsOf(

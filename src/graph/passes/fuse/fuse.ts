@@ -19,6 +19,8 @@ import { separateEarlyReductions } from "./early-reductions.ts";
 import { joinCounters } from "./counters.ts";
 import { formOf } from "./region-form.ts";
 import { launchOf } from "./launch.ts";
+import { joinOf, withOneGroupLaunches } from "./one-group.ts";
+import { oneGroupLaunchOf } from "./one-group-launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
 import { repeatDraws, splitDraws } from "./repeated-draws.ts";
 import { formIn, sharedLaunches } from "./shared-launches.ts";
@@ -54,7 +56,12 @@ const updatedBytes = (node: GraphNode): number =>
 
 function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabilities): GraphNode {
   const nodes = list.flatMap((grouped) => grouped.nodes);
-  const { node, source } = launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
+  const [id, origin] = [nodes[0]!.id, originOf(nodes)];
+  const steps = list[0]!.steps;
+  const { node, source } =
+    steps === undefined
+      ? launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, id, origin) // prettier-ignore
+      : oneGroupLaunchOf(steps, facts, capabilities, id, origin);
   const whole = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
   const bytes = nodes.filter(isScatter).reduce((n, scatter) => n + updatedBytes(scatter), whole);
   const fused: FusedNodes = {
@@ -170,6 +177,9 @@ function measured(
 /** Whether something reads what a region makes: a node that was replaced may have been its only reader. */
 const isNeeded = (grouped: Grouped): boolean => formIn(grouped)?.outputs.length !== 0;
 
+/** Pieces of a JOIN are mostly written where they are joined. */
+const isLaunch = ([first]: readonly Grouped[]): boolean => first!.steps !== undefined || joinOf(first!) === null;
+
 /** constants: inputs whose bytes never change. */
 export function fuseRegions(
   graph: Graph,
@@ -189,8 +199,10 @@ export function fuseRegions(
   const parts = expanded.parts.map(({ nodes }) => nodes);
   const early = separateEarlyReductions(expanded.graph, new Set(parts.flat()));
   const own = facts(early.graph);
-  const nodes = sharedLaunches(group(early.graph, own, parts, early).filter(isNeeded), own).flatMap((list) =>
-    list.length === 1 && list[0]!.region === null
+  const needed = group(early.graph, own, parts, early).filter(isNeeded);
+  const launches = (list: readonly Grouped[]): number => sharedLaunches(list, own).filter(isLaunch).length;
+  const nodes = sharedLaunches(withOneGroupLaunches(needed, own, launches), own).flatMap((list) =>
+    list.length === 1 && list[0]!.region === null && list[0]!.steps === undefined
       ? list[0]!.nodes.map(stands)
       : measured(launched(list, own, capabilities), list, own, measure, stands),
   );

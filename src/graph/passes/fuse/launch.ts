@@ -25,7 +25,7 @@ import { emitSection, launchedThreads, sectionsOf, threadsFor, type Section } fr
 const skipName = (part: number, i: number): string => `skip${part}_${i}`;
 
 /** Equal for regions with the same code: sizes are part of it only where indices are computed of them. */
-function keyOfRegion(region: Form, sections: readonly Section[], offsets: readonly Offset[], facts: Facts): string {
+export function keyOfRegion(region: Form, sections: readonly Section[], offsets: readonly Offset[], facts: Facts): string {
   const inside = new Set(region.nodes);
   const numbers = new Map(region.nodes.map((node, i) => [node, i]));
   const skips = skipsOf(region);
@@ -72,7 +72,7 @@ interface Part {
   readonly outputs: readonly number[];
 }
 
-const isSameSource = (a: Source, b: Source): boolean =>
+export const isSameSource = (a: Source, b: Source): boolean =>
   a.isUpdated !== true && b.isUpdated !== true && a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
 
 /** Threads of a group: of all regions the same. */
@@ -90,21 +90,21 @@ const sharedThreads = (forms: readonly Form[]): number =>
   Math.max(...(forms.some(({ rows }) => rows !== null) ? forms.filter(({ rows }) => rows !== null) : forms).map(threadsOf));
 
 /** A region as part of a launch with more threads: so many more rows of a group. */
-function withThreads(form: Form, threads: number): Form {
+export function withThreads(form: Form, threads: number): Form {
   if (form.rows === null || form.rows.plan.threads === threads) return form;
   const { plan } = form.rows;
   return { ...form, rows: { ...form.rows, plan: { ...plan, threads, rows: (plan.rows * threads) / plan.threads } } };
 }
 
 /** Values that a region's threads combine in shared memory, at most. */
-const combined = ({ rows }: Form): number =>
+export const combinedOf = ({ rows }: Form): number =>
   rows === null || rows.plan.across === 1 ? 0 : rows.passes.flat().reduce((n, node) => n + foldOf(node)!.dtypes.length, 0);
 
 /** Whether regions have as many threads, or so few that those with fewer can have more rows. */
 export function canShareThreads(forms: readonly Form[]): boolean {
   if (forms.length === 1) return true;
   const threads = sharedThreads(forms);
-  if (4 * threads * forms.reduce((n, form) => n + combined(form), 0) > MAX_SHARED) return false;
+  if (4 * threads * forms.reduce((n, form) => n + combinedOf(form), 0) > MAX_SHARED) return false;
   return threads <= MAX_SHARED_THREADS || forms.every((form) => threadsOf(form) === threads);
 }
 
@@ -190,16 +190,17 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
   );
 }
 
-const elementsOf = ({ value, dtype }: Pick<Source, "value" | "dtype">): number => Math.floor(value.sizeInBytes / DTYPES[dtype].sizeInBytes);
+export const elementsOf = ({ value, dtype }: Pick<Source, "value" | "dtype">): number =>
+  Math.floor(value.sizeInBytes / DTYPES[dtype].sizeInBytes);
 
 /** Elements of a buffer as the shader counts them: words of bytes, and float16 up to the end of their word. */
-const countOf = (dtype: Source["dtype"], elements: number): number => {
+export const countOf = (dtype: Source["dtype"], elements: number): number => {
   if (isByte(dtype)) return Math.ceil(elements / 4);
   return dtype === "float16" ? 2 * Math.ceil(elements / 2) : elements;
 };
 
 /** Nothing is read or written past a buffer: a fault of the pass ends here, not on a device. */
-function requireInside(region: Region, facts: Facts): void {
+export function requireInside(region: Region, facts: Facts): void {
   const inside = new Set(region.nodes);
   for (const node of region.nodes)
     for (const x of node.inputs) {

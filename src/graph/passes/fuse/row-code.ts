@@ -13,6 +13,13 @@ import type { RowThreads } from "./row-threads.ts";
 /** Values that threads combine by shared memory in one step. */
 const RADIX = 8;
 
+/** Shared memory of a group, which regions of one launch may use one behind the other. */
+export interface GroupMemory {
+  readonly memories: SharedElements<"f32" | "u32" | "i32">[];
+  /** Whether threads may still read what was combined last. */
+  isUsed: boolean;
+}
+
 /** An access of a thread to its row. */
 interface Position {
   readonly lanes: Lanes;
@@ -35,11 +42,10 @@ class RowCode {
   /** Of a row. */
   readonly #thread: Uint;
   readonly #index: Uint;
-  readonly #memories: SharedElements<"f32" | "u32" | "i32">[] = [];
-  #isUsed = false;
+  readonly #memory: GroupMemory;
 
-  constructor(s: AnyScope, region: NamedRegion, rows: RowRegion, plan: RowThreads, facts: Facts, group: Uint) {
-    [this.#s, this.#region, this.#rows, this.#plan, this.#facts] = [s, region, rows, plan, facts];
+  constructor(s: AnyScope, region: NamedRegion, rows: RowRegion, plan: RowThreads, facts: Facts, group: Uint, memory: GroupMemory) {
+    [this.#s, this.#region, this.#rows, this.#plan, this.#facts, this.#memory] = [s, region, rows, plan, facts, memory];
     const { kept } = rows.shape;
     const own = plan.isAlong ? s.local.div(plan.across) : s.local.mod(plan.rows);
     this.#thread = plan.isAlong ? s.local.mod(plan.across) : s.local.div(plan.rows);
@@ -118,10 +124,11 @@ class RowCode {
     });
   }
 
-  #memory(i: number, dtype: "f32" | "u32" | "i32"): SharedElements<"f32"> {
+  #shared(i: number, dtype: "f32" | "u32" | "i32"): SharedElements<"f32"> {
     const { threads } = this.#plan;
-    let at = this.#memories.filter((m) => m.memory.element === dtype)[i];
-    if (at === undefined) this.#memories.push((at = this.#s.shared(dtype, threads) as SharedElements<"f32" | "u32" | "i32">));
+    const { memories } = this.#memory;
+    let at = memories.filter((m) => m.memory.element === dtype)[i];
+    if (at === undefined) memories.push((at = this.#s.shared(dtype, threads) as SharedElements<"f32" | "u32" | "i32">));
     return at as SharedElements<"f32">;
   }
 
@@ -134,12 +141,12 @@ class RowCode {
     const memories = folds.map(({ dtypes }) =>
       dtypes.map((dtype) => {
         const element = FLOATS.has(dtype) ? "f32" : dtype === "int32" ? "i32" : "u32";
-        return this.#memory(counts[element]++, element);
+        return this.#shared(counts[element]++, element);
       }),
     );
     // The last pass's results have been read.
-    if (this.#isUsed) s.barrier();
-    this.#isUsed = true;
+    if (this.#memory.isUsed) s.barrier();
+    this.#memory.isUsed = true;
     values.forEach((list, i) => list.forEach((value, part) => memories[i]![part]!.store(s.local, value as Float)));
     s.barrier();
     const stride = isAlong ? 1 : rows;
@@ -217,6 +224,14 @@ function balanced(values: readonly (readonly Number[])[], combine: Fold["combine
 }
 
 /** group: its index among those of the region, of which a launch may have a few more. */
-export function emitRows(s: AnyScope, region: NamedRegion, rows: RowRegion, plan: RowThreads, facts: Facts, group: Uint): void {
-  s.if(group.lt(Math.ceil(rows.shape.kept / plan.rows)), () => new RowCode(s, region, rows, plan, facts, group).run());
+export function emitRows(
+  s: AnyScope,
+  region: NamedRegion,
+  rows: RowRegion,
+  plan: RowThreads,
+  facts: Facts,
+  group: Uint,
+  memory: GroupMemory = { memories: [], isUsed: false },
+): void {
+  s.if(group.lt(Math.ceil(rows.shape.kept / plan.rows)), () => new RowCode(s, region, rows, plan, facts, group, memory).run());
 }

@@ -13,7 +13,7 @@ const TEXEL = 4;
 /** Whether a node may read one buffer by texels here and by words there. */
 const readsBoth = (node: GraphNode): boolean => readsMany(node) || gathers(node);
 
-interface Accesses {
+export interface Accesses {
   readonly texels: boolean;
   readonly words: boolean;
 }
@@ -22,7 +22,7 @@ interface Accesses {
 const writesBoth = (form: Form): boolean => form.nodes.some(isScatter) && (form.rows !== null || sectionsOf(form).some((x) => x.width > 1));
 
 /** How a region's shader may access its buffers. */
-function accessesOf(form: Form): Accesses {
+export function accessesOf(form: Form): Accesses {
   if (form.nodes.some(readsBoth) || writesBoth(form)) return { texels: true, words: true };
   if (form.rows !== null) return { texels: form.rows.plan.width >= TEXEL, words: true };
   const sections = sectionsOf(form);

@@ -44,10 +44,10 @@ it("writes a state apart that is a result, or that is made and read again", () =
 it("orders updates of states that are made of each other, which are too many for a launch", () => {
   const built = build();
   const { g, graph, input } = built;
-  const [a, b] = [input(1, 32), input(4, 32)];
+  const [a, b] = [input(1, 32), input(256, 32)];
   const scaled = (x: typeof a, rows: number): typeof a => [1, 2, 3].reduce((y) => g.elementWiseMultiply(y, input(rows, 32)), twice(g, x));
   const first = g.slice1(b, { output: { sizes: [1, 32] }, inputWindowOffsets: [2, 0], inputWindowSizes: [1, 32], inputWindowStrides: [1, 1] }); // prettier-ignore
-  const next = [g.elementWiseAdd(scaled(a, 1), first), g.elementWiseAdd(scaled(b, 4), g.expand(a, [4, 32]))];
+  const next = [g.elementWiseAdd(scaled(a, 1), first), g.elementWiseAdd(scaled(b, 256), g.expand(a, [256, 32]))];
   graph.state = [{ buffer: a.value, value: next[0]! }, { buffer: b.value, value: next[1]! }]; // prettier-ignore
   expect(operators(fused(built))).toEqual(["SHADER", "SHADER"]);
 });
