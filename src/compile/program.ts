@@ -182,7 +182,7 @@ function planned(
   const optimized = inPhase("optimize", () => optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions)));
   // Those of convolutions and products first: their pipelines take longest.
   makeCode(optimized.nodes.flatMap(({ shader }) => shader ?? []));
-  const fused = fuses(native.capabilities, optimized, fuse, regions !== undefined)
+  const fused = fuses(native.capabilities, fuse, regions !== undefined)
     ? inPhase("fuse", () =>
         fuseRegions(
           optimized,

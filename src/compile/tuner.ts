@@ -272,7 +272,7 @@ export class Tuner {
     const { regions, fuse } = this.#program;
     const { capabilities } = this.native;
     const optimized = optimize(graph, capabilities, isOneGraph(capabilities, regions));
-    return fuses(capabilities, optimized, fuse, regions !== undefined) ? fuseRegions(optimized, capabilities, new Map()) : optimized;
+    return fuses(capabilities, fuse, regions !== undefined) ? fuseRegions(optimized, capabilities, new Map()) : optimized;
   }
 
   /** Times the candidates in alternation; the first one is right by definition, and stays unless another is `margin` times as fast. */

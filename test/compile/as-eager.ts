@@ -10,7 +10,7 @@ import { near, type Tolerance } from "../tolerance.ts";
  * powers of two, and round each float16 operator to nearest, which DirectML over Vulkan does not.
  */
 export const isExact = (device: dx.DeviceLike = dx.defaultDevice()): boolean =>
-  !fuses(nativeDevice(dx.device(device)).capabilities, { nodes: [] });
+  !fuses(nativeDevice(dx.device(device)).capabilities);
 
 const FUSED: Tolerance = { rtol: 1e-5, atol: 1e-6 };
 

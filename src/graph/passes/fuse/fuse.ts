@@ -36,11 +36,11 @@ const modes: readonly FuseMode[] = ["auto", "always", "off"];
 /** The option of a function decides against the variable, which is set for the whole process. */
 export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "auto";
 
-/** graph: of the whole program, before anything is fused. isPlanned: the program says what is one DirectML graph. */
-export function fuses(capabilities: Capabilities, graph: Pick<Graph, "nodes">, option?: FuseMode, isPlanned = false): boolean {
+/** isPlanned: the program says what is one DirectML graph. */
+export function fuses(capabilities: Capabilities, option?: FuseMode, isPlanned = false): boolean {
   const mode = fuseMode(option);
   if (mode === "off" || !capabilities.runsShaders) return false;
-  return mode === "always" || (!isPlanned && gainsByFusion(capabilities, graph));
+  return mode === "always" || (!isPlanned && gainsByFusion(capabilities));
 }
 
 /** The operations that asked for nodes, each once, by their lines. */

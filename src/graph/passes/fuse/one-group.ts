@@ -22,6 +22,11 @@ import { readsMany } from "./work.ts";
 const MAX_ELEMENTS = 4096;
 /** Views of a launch where Direct3D runs over Vulkan, and nodes: pipelines of longer shaders take long to be made. */
 const [MAX_VIEWS, MAX_NODES] = [64, 256];
+/**
+ * Views of a launch of more than three steps there. NVIDIA's compiler (580.159.04) ends with a segmentation fault in some launches of four and six steps
+ * with 36 and 38 views (docs/gpu/h200.md).
+ */
+const [FEW_STEPS, MAX_VIEWS_OF_MANY_STEPS] = [3, 32];
 /** Threads of a group, unless a reduction has more; and bytes of its shared memory. */
 const [MAX_THREADS, MAX_SHARED] = [256, 2 ** 15];
 /** Launches of one group of a program. */
@@ -99,7 +104,8 @@ function fits(parts: readonly Grouped[], facts: Facts): boolean {
     }
   const isSmallDevice = facts.maxBuffers <= MAX_BUFFERS;
   const count = isSmallDevice ? views.size : [...views.values()].reduce((n, v) => n + Number(v.texels) + Number(v.words), 0);
-  return count <= (isSmallDevice ? facts.maxBuffers : MAX_VIEWS);
+  if (isSmallDevice) return count <= facts.maxBuffers;
+  return count <= MAX_VIEWS_OF_MANY_STEPS || (count <= MAX_VIEWS && stepsOf(parts, facts).length <= FEW_STEPS);
 }
 
 /** Outputs as what reads them binds them. */
