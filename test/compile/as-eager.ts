@@ -9,8 +9,10 @@ import { near, type Tolerance } from "../tolerance.ts";
  * Whether small programs run the operators that eager calls run, to the bit. Fused ones sum float32 in another order, have e^x from the device's
  * powers of two, and round each float16 operator to nearest, which DirectML over Vulkan does not.
  */
-export const isExact = (device: dx.DeviceLike = dx.defaultDevice()): boolean =>
-  !fuses(nativeDevice(dx.device(device)).capabilities);
+export const isExact = (device: dx.DeviceLike = dx.defaultDevice()): boolean => !fuses(nativeDevice(dx.device(device)).capabilities);
+
+/** Whether eager calls cut float16 off (DirectML over Vulkan) where compiled functions round it: nearCutOff of test/tolerance.ts. */
+export const cutsHalvesOff = (device: dx.DeviceLike): boolean => nativeDevice(dx.device(device)).runtime === "gpu" && !isExact(device);
 
 const FUSED: Tolerance = { rtol: 1e-5, atol: 1e-6 };
 

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachMode, isMicrosoft } from "../device.ts";
-import { expectClose } from "../tolerance.ts";
+import { cutsHalvesOff } from "../compile/as-eager.ts";
+import { expectClose, nearCutOff } from "../tolerance.ts";
 import recorded from "./recorded/special.json" with { type: "json" };
 
 interface Recorded {
@@ -31,7 +32,9 @@ eachMode("special functions", (device, mode) => {
         const exact = fn(...halves.map((t) => t.to("float32")));
         const half = mode.run(fn, ...halves);
         expect(half.dtype).toBe("float16");
-        expect(half.toArraySync()).toEqual(exact.to("float16").toArraySync());
+        const [got, want] = [half, exact.to("float16")].map((t) => [t.toArraySync()].flat(3) as number[]);
+        // A GPU's casts may be cut off where a compiled function rounds to nearest.
+        if (!cutsHalvesOff(device) || !want!.every((v, i) => nearCutOff(got![i]!, v))) expect(got).toEqual(want);
       },
       { collect: true },
     ),

@@ -4,7 +4,7 @@ import { NO_EPILOGUE } from "../../../src/shader/kernels/epilogue.ts";
 import { elementsOf, fitOf, gemm, PLAIN, TILES, type GemmForm } from "../../../src/shader/kernels/gemm.ts";
 import { gemmSum } from "../../../src/shader/kernels/gemm-sum.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
-import { eachDevice } from "../../device.ts";
+import { eachDevice, isMicrosoft } from "../../device.ts";
 import { expectClose, launch, numbers, restoresShaderModes } from "../../shader/kernels/support.ts";
 
 const half = (x: number): number => floatOfHalf(halfOfFloat(x));
@@ -196,7 +196,9 @@ eachDevice("mixed precision", (device) => {
       step.dispose();
       return { values, casts };
     });
-    results[1]!.values.forEach((list, i) => expectClose(list, results[0]!.values[i]!, "f16", 36));
+    // Microsoft's casts over Vulkan cut float16 off.
+    const terms = isMicrosoft(device) ? 144 : 36;
+    results[1]!.values.forEach((list, i) => expectClose(list, results[0]!.values[i]!, "f16", terms));
     expect(results.map(({ casts }) => casts)).toEqual([6, 0]);
   });
 
