@@ -17,9 +17,9 @@ import type { Capabilities } from "../../../dml/capabilities.ts";
  * | step | without | with |
  * | --- | --- | --- |
  * | MLP | 0.173 | 0.107 |
- * | LeNet | 0.411 | 0.340 |
- * | encoder | 1.29 | 0.58 |
- * | ResNet-18 | 5.03 | 2.58 |
+ * | LeNet | 0.411 | 0.307 |
+ * | encoder | 1.29 | 0.57 |
+ * | ResNet-18 | 5.03 | 2.61 |
  *
  * Fused shaders round float16 to nearest, as PyTorch does; DirectML's operators over Vulkan truncate it.
  */
