@@ -2,6 +2,7 @@
 import { isSwitchedOn } from "../../host/environment.ts";
 import type { Capabilities } from "../../dml/capabilities.ts";
 import type { Graph } from "../graph.ts";
+import { castOneHot } from "./cast-one-hot.ts";
 import { mergeCommonSubexpressions } from "./common-subexpressions.ts";
 import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
@@ -20,6 +21,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   const stages: [string, (g: Graph) => Graph][] = [
     ["trace", (g) => g],
     ["dead code", removeDeadCode],
+    ["one-hot rows", castOneHot],
     ["common subexpressions", mergeCommonSubexpressions],
     ["dead code again", removeDeadCode],
   ];
