@@ -1,69 +1,31 @@
-/** A compiled program: its buffers, its recording, and its calls. */
+/** A compiled program, and its calls: by its recording, or over the arguments' own buffers. */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { fromNative } from "../core/errors.ts";
 import type { Graph, Value as GraphValue } from "../graph/graph.ts";
 import { fuseRegions, fuses, type FuseMode } from "../graph/passes/fuse/fuse.ts";
 import { optimize } from "../graph/passes/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
-import { allocate, reclaimSmallHeap, relieve, upload, withMemory } from "../runtime/buffers.ts";
+import { reclaimSmallHeap, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import { Storage, type Desc } from "../core/storage.ts";
+import { Storage } from "../core/storage.ts";
 import { announcingContainers, makeCode, type ContainerListener } from "../shader/dxbc/shader-program.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./path-graph.ts";
 import { Notice } from "./notice.ts";
+import { ProgramBuffers } from "./program-buffers.ts";
+import { ArgumentCopy, noteWritten, Replay } from "./replay.ts";
 import type { Tuner } from "./tuner.ts";
 import { callSite } from "../host/call-site.ts";
 import { inPhase } from "../host/phases.ts";
-import type { BucketMapping, Pieces } from "./variant.ts";
+import type { BucketMapping } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
 export type Values = ReadonlyMap<Event, Value>;
 
 export const NO_VALUES: Values = new Map();
-
-/** The program's own copy of an argument, and which tensor was copied there last. */
-class ArgumentCopy {
-  readonly slot: number;
-  readonly index: number;
-  readonly sizeInBytes: number;
-  /** Whether the program writes to it. */
-  readonly isWritten: boolean;
-  #storage: WeakRef<Storage> | null = null;
-  #desc: Desc | null = null;
-  #offset = 0;
-  #version = 0;
-
-  constructor(slot: number, index: number, sizeInBytes: number, isWritten: boolean) {
-    this.slot = slot;
-    this.index = index;
-    this.sizeInBytes = sizeInBytes;
-    this.isWritten = isWritten;
-  }
-
-  holds(t: Tensor): boolean {
-    return (
-      this.#desc === t.desc && this.#offset === t.offset && this.#version === t.storage.version && this.#storage?.deref() === t.storage
-    );
-  }
-
-  /** Whether the program can read the argument's own buffer, and write to it: a write takes all bytes of the buffer. */
-  mayBind({ storage, offset, dtype }: Tensor): boolean {
-    const start = offset === 0 ? 0 : offset * DTYPES[dtype].sizeInBytes;
-    if (this.isWritten) return start === 0 && storage.sizeInBytes === this.sizeInBytes;
-    return start % 16 === 0 && storage.sizeInBytes - start >= this.sizeInBytes;
-  }
-
-  remember(t: Tensor): void {
-    this.#storage = new WeakRef(t.storage);
-    this.#desc = t.desc;
-    this.#offset = t.offset;
-    this.#version = t.storage.version;
-  }
-}
 
 /** What a program is made of. */
 export interface Lowered {
@@ -125,21 +87,11 @@ class NativeHandles {
 
 const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release());
 
-const NO_COPIES = new Float64Array();
-
 /**
  * A program of no more dispatches and buffers than this runs as an operation does, over the arguments' own buffers and into new ones:
  * recording its dispatches costs less than the copies around a replay.
  */
 const FEW = { dispatches: 4, slots: 8 };
-
-/** Closed lists of a recording. */
-const LISTS = 3;
-/**
- * Lists on hardware of a recording that was replayed `replays` times as it is: a third of them is submitted together, since a submission takes as long as some
- * 20 dispatches. `dispatches`: in all lists.
- */
-const MANY_LISTS = { replays: 32, max: 15, dispatches: 480 };
 
 /** Nodes from which on a program keeps no graph and no plan, which take megabytes then: they are made again for explain() and profiles. */
 const LARGE = 512;
@@ -210,7 +162,7 @@ type Value = number | bigint | boolean | Uint8Array;
 
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
- * function uses alive. Recorded when it is first replayed, and again when the storage of a state was repointed from outside.
+ * function uses alive.
  */
 export class CompiledProgram {
   readonly native: NativeDevice;
@@ -218,7 +170,6 @@ export class CompiledProgram {
   /** Null where it is made again when somebody asks. */
   #made: Made | null;
   #remake: (() => Made) | null;
-  readonly #outputBytes: readonly number[];
   readonly #groups: Groups;
   /** Storages outside that it writes to. */
   readonly state: readonly Storage[];
@@ -226,12 +177,7 @@ export class CompiledProgram {
   readonly written: readonly number[];
   readonly #handles: NativeHandles;
   readonly #inputs: readonly LoweredInput[];
-  /** Of a recording that is new, and of one that was replayed often. */
-  readonly #lists: number;
-  readonly #manyLists: number;
-  /** Of the recording. */
-  #replays = 0;
-  #recordedLists = 0;
+  readonly #replay: Replay;
   /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
   #slots: Float64Array | null = null;
   #isSimple = false;
@@ -239,24 +185,13 @@ export class CompiledProgram {
   #startsBuffers = true;
   /** Arguments of the last run without a recording. */
   #lastArgs: readonly Tensor[] = [];
-  /** The buffer of each slot that the program owns; null for state. */
-  readonly #buffers: (Storage | null)[] = [];
+  readonly #buffers: ProgramBuffers;
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
   readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
-  /** Buffer, offset and bytes of each output that is copied into a new storage; and the handles of these storages. */
-  #resultCopies = new Float64Array();
-  #results = new Float64Array();
   readonly #stateInputs: readonly { readonly slot: number; readonly storage: Storage }[];
-  /** Handles that the recording was made with, by slot. */
-  #recorded: number[] = [];
-  /** Storage.repoints when the state's buffers were last compared with the recorded ones. */
-  #seenRepoints = -1;
   readonly #arguments: readonly ArgumentCopy[];
   readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
   #kernelTimes: readonly (readonly KernelTime[])[] | null = null;
-  /** Numbers of groups of steps behind which a part of the recording ends; and those of the present recording. */
-  #cuts: readonly number[] = [];
-  #recordedCuts: readonly number[] = [];
   #disposed = false;
 
   /** remake: makes what it is made of again, so that a large program need not keep it. */
@@ -274,7 +209,6 @@ export class CompiledProgram {
     );
     this.name = name;
     this.#made = { graph, plan };
-    this.#outputBytes = plan.outputs;
     this.#groups = groupsOf(plan);
     this.#inputs = [
       ...lowered.inputs,
@@ -283,9 +217,6 @@ export class CompiledProgram {
         source: { kind: "fixed", bytes: graph.constants.get(value)! },
       })),
     ];
-    this.#lists = lists ?? LISTS;
-    const affordable = Math.min(MANY_LISTS.max, Math.floor(MANY_LISTS.dispatches / plan.steps.length));
-    this.#manyLists = lists ?? (native.adapter.isHardware ? Math.max(LISTS, affordable) : LISTS);
     this.#outputs = positions.map((position, i) => ({ slot: this.#inputs.length + position, contentInBytes: lowered.contents[i] ?? 0 }));
     this.#stateInputs = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
     const written = new Set(graph.state.map((w) => w.buffer));
@@ -298,6 +229,21 @@ export class CompiledProgram {
     );
     this.#handles = new NativeHandles(native);
     abandoned.register(this, this.#handles, this.#handles);
+    this.#buffers = new ProgramBuffers(native, name, this.#inputs.length + plan.outputs.length + 1);
+    this.#replay = new Replay({
+      native,
+      name,
+      dispatches: plan.steps.length,
+      lists,
+      handles: this.#handles,
+      buffers: this.#buffers,
+      inputs: this.#inputs,
+      arguments: this.#arguments,
+      written: this.written,
+      stateInputs: this.#stateInputs,
+      outputBytes: plan.outputs,
+      outputs: this.#outputs,
+    });
     for (const { storage } of this.#stateInputs) {
       storage.retain();
       storage.programs++;
@@ -362,18 +308,13 @@ export class CompiledProgram {
   /** From the next replay on, a part of the recording ends as soon as each of these states is written: then it can be taken. */
   cutBehind(states: readonly Storage[]): void {
     const count = this.barriers + 1;
-    this.#cuts = [...new Set(states.map((s) => this.#groupsUntil(s)))].filter((n) => n < count).sort((a, b) => a - b);
+    this.#replay.cutAt([...new Set(states.map((s) => this.#groupsUntil(s)))].filter((n) => n < count).sort((a, b) => a - b));
   }
 
   /** The recording of the last call, 0 where it had none, and its part that wrote each state. */
   partsOf(states: readonly Storage[]): { readonly recording: number; readonly parts: readonly number[] } {
     const { recording } = this.#handles;
-    const parts = states.map((s) => {
-      const until = this.#groupsUntil(s);
-      const part = this.#recordedCuts.findIndex((cut) => cut >= until);
-      return part < 0 ? this.#recordedCuts.length : part;
-    });
-    return { recording, parts };
+    return { recording, parts: states.map((s) => this.#replay.partUntil(this.#groupsUntil(s))) };
   }
 
   /**
@@ -381,12 +322,12 @@ export class CompiledProgram {
    * called last. isPart: of a schedule, where some of what it was called with is gone: it runs on any bytes then.
    */
   profile(isPart = false): ReturnType<Binding["profile"]> {
-    this.#record();
+    this.#replay.record();
     for (const a of this.#arguments) {
       const t = this.#lastArgs[a.index];
       if (t === undefined || (isPart && t.isDisposed)) continue;
       t.requireLive(`${this.name}: profileSync`, "argument of the last call");
-      this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
+      this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers.handle(a.slot), 0, a.sizeInBytes);
       a.remember(t);
     }
     try {
@@ -404,8 +345,10 @@ export class CompiledProgram {
    */
   call(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     relieve();
-    if (mapping !== null) return this.#replay(args, values, mapping);
-    return this.#slots !== null && this.#bind(this.#slots, args) ? this.#run(this.#slots, args, values) : this.#replay(args, values);
+    this.#write(values);
+    if (mapping === null && this.#slots !== null && this.#bind(this.#slots, args)) return this.#run(this.#slots, args);
+    this.#lastArgs = [];
+    return this.#replay.call(args, mapping);
   }
 
   /** Sets the handles and offsets of the arguments; false where the program cannot read one of them in its own buffer. */
@@ -431,15 +374,12 @@ export class CompiledProgram {
   }
 
   #ownSlots(): Float64Array {
-    const slots = new Float64Array(2 * this.#buffers.length);
-    this.#buffers.forEach((b, i) => {
-      slots[2 * i] = b?.handle ?? 0;
-    });
+    const slots = new Float64Array(2 * this.#buffers.slots);
+    for (let i = 0; i < this.#buffers.slots; i++) slots[2 * i] = this.#buffers.handle(i);
     return slots;
   }
 
-  #run(slots: Float64Array, args: readonly Tensor[], values: Values): Storage[] {
-    this.#write(values);
+  #run(slots: Float64Array, args: readonly Tensor[]): Storage[] {
     for (const { slot, storage } of this.#stateInputs) slots[2 * slot] = storage.handle;
     this.#lastArgs = args;
     const storages: Storage[] = [];
@@ -449,15 +389,8 @@ export class CompiledProgram {
     } catch {
       withMemory(this.name, () => this.#dispatch(slots, storages));
     }
-    if (this.written.length > 0) this.#noteWritten(args);
+    noteWritten(this.written, args);
     return storages;
-  }
-
-  #noteWritten(args: readonly Tensor[]): void {
-    for (const index of this.written) {
-      const { storage, offset, desc } = args[index]!;
-      storage.wrote(offset, offset + desc.extent);
-    }
   }
 
   #dispatch(slots: Float64Array, storages: readonly Storage[]): void {
@@ -481,85 +414,12 @@ export class CompiledProgram {
     for (let i = 0; i < storages.length; i++) storages[i]!.handle = slots[2 * this.#outputs[i]!.slot]!;
   }
 
-  /** By the recording, over copies of those arguments that are not as they were at the last replay. */
-  #replay(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
-    const { binding } = this.native;
-    const name = this.name;
-    this.#lastArgs = [];
-    this.#record();
-    const stale = this.#arguments.filter((a) => !a.holds(args[a.index]!));
-    const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
-      const { storage, offset, dtype } = args[index]!;
-      const from = offset * DTYPES[dtype].sizeInBytes;
-      const to = this.#buffers[slot]!.handle;
-      const pieces = mapping?.arguments[index] ?? null;
-      if (pieces !== null) return copiesOf(pieces, storage.handle, from, to);
-      return [storage.handle, from, to, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
-    });
-    this.#write(values);
-    const count = this.#results.length;
-    const storages: Storage[] = [];
-    let resultCopies = this.#resultCopies;
-    for (let i = 0; i < count; i++) {
-      const cut = mapping?.outputs[i];
-      const pieces = cut?.pieces ?? null;
-      // A contiguous result is cut by the copy out of the program; others are cut afterwards.
-      const isOne = cut !== undefined && pieces !== null && pieces.length === 3;
-      storages.push(new Storage(this.native.device, isOne ? cut.contentInBytes : this.#outputs[i]!.contentInBytes));
-      if (!isOne) continue;
-      if (resultCopies === this.#resultCopies) resultCopies = this.#resultCopies.slice();
-      resultCopies[3 * i + 2] = storages[i]!.sizeInBytes;
-    }
-    withMemory(name, () =>
-      binding.replay(
-        this.#handles.recording,
-        copies.length === 0 ? NO_COPIES : Float64Array.from(copies),
-        resultCopies,
-        storages,
-        this.#results,
-      ),
-    );
-    this.#replays++;
-    for (let i = 0; i < count; i++) storages[i]!.handle = this.#results[i]!;
-    for (const a of stale) a.remember(args[a.index]!);
-    const changed = this.#arguments.filter((a) => a.isWritten);
-    for (const { slot, index } of changed) {
-      const { storage, offset, desc } = args[index]!;
-      const size = DTYPES[desc.dtype].sizeInBytes;
-      const buffer = this.#buffers[slot]!;
-      const pieces = mapping?.arguments[index] ?? null;
-      if (pieces === null) withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
-      else this.#cut(pieces, buffer.handle, storage.handle, offset * size);
-    }
-    this.#noteWritten(args);
-    if (mapping === null) {
-      // The copies hold what was written.
-      for (const a of changed) a.remember(args[a.index]!);
-      return storages;
-    }
-    return storages.map((whole, i) => {
-      const { contentInBytes, pieces } = mapping.outputs[i]!;
-      if (pieces === null || pieces.length === 3) return whole;
-      const part = allocate(this.native, contentInBytes, name);
-      this.#cut(pieces, whole.handle, part.handle, 0);
-      whole.retain();
-      whole.release();
-      return part;
-    });
-  }
-
-  /** Copies pieces of a larger buffer to their offsets in the smaller. */
-  #cut(pieces: Float64Array, large: number, small: number, start: number): void {
-    for (let i = 0; i < pieces.length; i += 3)
-      withMemory(this.name, () => this.native.binding.copy(large, pieces[i + 1]!, small, start + pieces[i]!, pieces[i + 2]!));
-  }
-
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     abandoned.unregister(this.#handles);
     this.#handles.release();
-    for (const b of this.#buffers) b?.release();
+    this.#buffers.release();
     for (const { storage } of this.#stateInputs) {
       storage.programs--;
       storage.release();
@@ -573,33 +433,13 @@ export class CompiledProgram {
     const named = { ...description, name: site === null ? name : `${name} ${site}` };
     this.#handles.program = inPhase("pipelines", () => withMemory(name, () => native.binding.createProgram(native.id, named)));
     const scratch = this.#inputs.length + description.outputs.length;
-    for (let slot = 0; slot <= scratch; slot++) this.#buffers.push(null);
     this.#inputs.forEach(({ source, value }, slot) => {
-      if (source.kind === "fixed") this.#own(slot, upload(native, source.bytes, name));
-      else if (source.kind === "volatile") this.#allocate(slot, value.sizeInBytes);
+      if (source.kind === "fixed") this.#buffers.own(slot, upload(native, source.bytes, name));
+      else if (source.kind === "volatile") this.#buffers.allocate(slot, value.sizeInBytes);
     });
-    this.#allocate(scratch, description.scratch);
-    for (const { offset, bytes } of description.presets)
-      withMemory(name, () => native.binding.write(this.#buffers[scratch]!.handle, offset, bytes));
+    this.#buffers.allocate(scratch, description.scratch);
+    for (const { offset, bytes } of description.presets) this.#buffers.write(scratch, offset, bytes);
     this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
-  }
-
-  #own(slot: number, storage: Storage): void {
-    storage.retain();
-    this.#buffers[slot] = storage;
-  }
-
-  #allocate(slot: number, bytes: number): void {
-    if (bytes !== 0 && this.#buffers[slot] === null) this.#own(slot, allocate(this.native, bytes, this.name, true));
-  }
-
-  /** Buffers that only a replay needs: copies of the arguments, and results. */
-  #makeCopies(): void {
-    for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
-    this.#outputBytes.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
-    const outputs = this.#outputs;
-    this.#resultCopies = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
-    this.#results = new Float64Array(outputs.length);
   }
 
   #write(values: Values): void {
@@ -607,48 +447,10 @@ export class CompiledProgram {
     for (const input of this.#volatile) {
       const now = values.get(input.event);
       if (now === undefined || (Object.is(now, input.last) && !(now instanceof Uint8Array))) continue;
-      const bytes = now instanceof Uint8Array ? now : elements(input.dtype, [now]);
-      withMemory(this.name, () => this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes));
+      this.#buffers.write(input.slot, 0, now instanceof Uint8Array ? now : elements(input.dtype, [now]));
       input.last = now;
     }
   }
-
-  /** Makes the recording, or makes it again when a state has another buffer than before. */
-  #record(): void {
-    const handles = this.#handles;
-    if (handles.recording !== 0) {
-      const isReady = this.#recordedCuts === this.#cuts && (this.#replays < MANY_LISTS.replays || this.#recordedLists === this.#manyLists);
-      if (isReady && this.#seenRepoints === Storage.repoints) return;
-      this.#seenRepoints = Storage.repoints;
-      const isSame = this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle);
-      if (isReady && isSame) return;
-      if (!isSame) this.#replays = 0;
-    }
-    const lists = this.#replays < MANY_LISTS.replays ? this.#lists : this.#manyLists;
-    const { binding } = this.native;
-    if (handles.recording === 0) this.#makeCopies();
-    else binding.releaseRecording(handles.recording);
-    handles.recording = 0;
-    this.#recorded = this.#buffers.map((b, slot) => {
-      const source = this.#inputs[slot]?.source;
-      return source?.kind === "state" ? source.storage.handle : (b?.handle ?? 0);
-    });
-    const slots = new Float64Array(2 * this.#recorded.length);
-    this.#recorded.forEach((handle, i) => {
-      slots[2 * i] = handle;
-    });
-    const cuts = this.#cuts.length === 0 ? undefined : Float64Array.from(this.#cuts);
-    handles.recording = inPhase("record", () => withMemory(this.name, () => binding.record(handles.program, slots, lists, cuts)));
-    this.#recordedCuts = this.#cuts;
-    this.#recordedLists = lists;
-  }
-}
-
-/** The copies that put pieces into something larger. */
-function copiesOf(pieces: NonNullable<Pieces>, from: number, start: number, to: number): number[] {
-  const copies: number[] = [];
-  for (let i = 0; i < pieces.length; i += 3) copies.push(from, start + pieces[i]!, to, pieces[i + 1]!, pieces[i + 2]!);
-  return copies;
 }
 
 const initialValue = (event: Event): Value => (event.kind === "scalar" ? event.value : event.kind === "constant" ? event.bytes : 0);
