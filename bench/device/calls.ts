@@ -22,6 +22,7 @@ const help = `node build/bench/device/calls.js [OPTIONS]
   --device NAME     device to measure (default: the default device)
   --networks LIST   of ${ALL.map(({ name }) => name).join(", ")} (default: narrow resnet)
   --calls N         calls that are timed (default: 400)
+  --warm N          calls before them, which are not (default: 1,500: V8 has optimized the code by then)
   --together N      calls before the device is waited for (default: 4)
   --json FILE       write the figures as JSON
   --help            this text`;
@@ -36,8 +37,14 @@ interface Figures {
 
 const median = (times: readonly number[]): number => [...times].sort((a, b) => a - b)[times.length >> 1]!;
 
-/** together: calls behind each other, before the device is waited for. */
-async function measured(c: Case, device: dx.Device, calls: number, together: number): Promise<Figures> {
+interface Counts {
+  readonly warm: number;
+  readonly calls: number;
+  /** Calls behind each other, before the device is waited for. */
+  readonly together: number;
+}
+
+async function measured(c: Case, device: dx.Device, { warm, calls, together }: Counts): Promise<Figures> {
   const newStep = (check: boolean): ((x: dx.Tensor, y: dx.Tensor) => dx.Tensor) & { dispose(): void } => {
     dx.manualSeed(1);
     const network = c.build();
@@ -52,7 +59,7 @@ async function measured(c: Case, device: dx.Device, calls: number, together: num
   const steps = [newStep(true), newStep(false)];
   const times: number[][] = [[], []];
   // The forms take turns: what else the machine does changes both.
-  for (let done = -100; done < calls; done += together)
+  for (let done = -warm; done < calls; done += together)
     for (const [i, step] of steps.entries()) {
       for (let k = 0; k < together; k++) {
         const start = performance.now();
@@ -71,6 +78,7 @@ async function measured(c: Case, device: dx.Device, calls: number, together: num
 const options = optionsOf(help, {
   networks: { type: "string", default: NARROW.name },
   calls: { type: "string", default: "400" },
+  warm: { type: "string", default: "1500" },
   together: { type: "string", default: "4" },
 });
 const device = deviceOf(options);
@@ -81,7 +89,12 @@ const names = listOf(
 );
 const figures: Figures[] = [];
 for (const c of ALL.filter(({ name }) => names.includes(name))) {
-  const f = await measured(c, device, numberOf("calls", options.calls), numberOf("together", options.together));
+  const [warm, calls, together] = (["warm", "calls", "together"] as const).map((name) => numberOf(name, options[name])) as [
+    number,
+    number,
+    number,
+  ];
+  const f = await measured(c, device, { warm, calls, together });
   console.log(`${f.network}: a checked call ${f.checkedUs} us, an unchecked one ${f.uncheckedUs} us`);
   figures.push(f);
 }
