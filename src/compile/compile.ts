@@ -45,7 +45,7 @@ export interface CompileOptions {
   readonly name?: string;
   /**
    * Closed command lists that are replayed in turn, 1 to 16; while the device has other work, a third of them is submitted together. Default: 3, on hardware up to 15
-   * for programs of few dispatches that are called often, and none where there are 4 dispatches or fewer: those are run as operations are.
+   * for programs of few dispatches that are called often, and none where there are 4 dispatches or fewer, or large results: those are run as operations are.
    */
   readonly lists?: number;
   /**

@@ -93,6 +93,12 @@ const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release
  */
 const FEW = { dispatches: 4, slots: 8 };
 
+/**
+ * Bytes of results for each dispatch from which on a larger program runs so too: to copy them out of a recording takes longer than to record a dispatch.
+ * Memory of hardware copies some TB/s.
+ */
+const LARGE_RESULTS = { software: 2 ** 16, hardware: 2 ** 22 };
+
 /** Nodes from which on a program keeps no graph and no plan, which take megabytes then: they are made again for explain() and profiles. */
 const LARGE = 512;
 
@@ -181,6 +187,8 @@ export class CompiledProgram {
   /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
   #slots: Float64Array | null = null;
   #isSimple = false;
+  /** Whether the last call was a replay. */
+  #isReplayed = false;
   /** Whether the arguments of the last run without a recording start their buffers. */
   #startsBuffers = true;
   /** Arguments of the last run without a recording. */
@@ -251,7 +259,7 @@ export class CompiledProgram {
     try {
       said.compiles(graph.nodes.length);
       this.#make(name);
-      if (lists === undefined && this.#hasFew) this.#slots = this.#ownSlots();
+      if (lists === undefined && (this.#hasFew || this.#hasLarge)) this.#slots = this.#ownSlots();
       this.#isSimple = this.#outputs.length === 1 && plan.outputs.length === 1 && plan.presets.length === 0;
     } catch (error) {
       this.dispose();
@@ -308,12 +316,15 @@ export class CompiledProgram {
   /** From the next replay on, a part of the recording ends as soon as each of these states is written: then it can be taken. */
   cutBehind(states: readonly Storage[]): void {
     const count = this.barriers + 1;
-    this.#replay.cutAt([...new Set(states.map((s) => this.#groupsUntil(s)))].filter((n) => n < count).sort((a, b) => a - b));
+    const cuts = [...new Set(states.map((s) => this.#groupsUntil(s)))].filter((n) => n < count).sort((a, b) => a - b);
+    this.#replay.cutAt(cuts);
+    // Only a recording has parts.
+    if (cuts.length > 0 && !this.#hasFew) this.#slots = null;
   }
 
   /** The recording of the last call, 0 where it had none, and its part that wrote each state. */
   partsOf(states: readonly Storage[]): { readonly recording: number; readonly parts: readonly number[] } {
-    const { recording } = this.#handles;
+    const recording = this.#isReplayed ? this.#handles.recording : 0;
     return { recording, parts: states.map((s) => this.#replay.partUntil(this.#groupsUntil(s))) };
   }
 
@@ -346,7 +357,8 @@ export class CompiledProgram {
   call(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     relieve();
     this.#write(values);
-    if (mapping === null && this.#slots !== null && this.#bind(this.#slots, args)) return this.#run(this.#slots, args);
+    this.#isReplayed = mapping !== null || this.#slots === null || !this.#bind(this.#slots, args);
+    if (!this.#isReplayed) return this.#run(this.#slots!, args);
     this.#lastArgs = [];
     return this.#replay.call(args, mapping);
   }
@@ -366,11 +378,18 @@ export class CompiledProgram {
 
   get #hasFew(): boolean {
     const { steps, inputs, outputs } = this.description;
-    return (
-      steps.length <= FEW.dispatches &&
-      inputs.length + outputs.length <= FEW.slots &&
-      new Set(this.#outputs.map((o) => o.slot)).size === this.#outputs.length
-    );
+    return this.#hasOwnResults && steps.length <= FEW.dispatches && inputs.length + outputs.length <= FEW.slots;
+  }
+
+  get #hasLarge(): boolean {
+    const bytes = this.#outputs.reduce((sum, o) => sum + o.contentInBytes, 0);
+    const { software, hardware } = LARGE_RESULTS;
+    return this.#hasOwnResults && bytes >= this.description.steps.length * (this.native.adapter.isHardware ? hardware : software);
+  }
+
+  /** Whether each result has a buffer of its own: equal ones are copied out of one. */
+  get #hasOwnResults(): boolean {
+    return new Set(this.#outputs.map((o) => o.slot)).size === this.#outputs.length;
   }
 
   #ownSlots(): Float64Array {
