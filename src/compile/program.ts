@@ -94,10 +94,10 @@ const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release
 const FEW = { dispatches: 4, slots: 8 };
 
 /**
- * Bytes of results for each dispatch from which on a larger program runs so too: to copy them out of a recording takes longer than to record a dispatch.
- * Memory of hardware copies some TB/s.
+ * Bytes of results for each dispatch from which on a larger program runs so too, by runtime: to copy them out of a recording takes longer than to record a
+ * dispatch. Microsoft's library takes longer to record one, and a GPU's memory copies up to some TB/s.
  */
-const LARGE_RESULTS = { software: 2 ** 16, hardware: 2 ** 22 };
+const LARGE_RESULTS: Readonly<Record<NativeDevice["runtime"], number>> = { software: 2 ** 16, gpu: 2 ** 22 };
 
 /** Nodes from which on a program keeps no graph and no plan, which take megabytes then: they are made again for explain() and profiles. */
 const LARGE = 512;
@@ -383,8 +383,7 @@ export class CompiledProgram {
 
   get #hasLarge(): boolean {
     const bytes = this.#outputs.reduce((sum, o) => sum + o.contentInBytes, 0);
-    const { software, hardware } = LARGE_RESULTS;
-    return this.#hasOwnResults && bytes >= this.description.steps.length * (this.native.adapter.isHardware ? hardware : software);
+    return this.#hasOwnResults && bytes >= this.description.steps.length * LARGE_RESULTS[this.native.runtime];
   }
 
   /** Whether each result has a buffer of its own: equal ones are copied out of one. */
