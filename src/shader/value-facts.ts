@@ -404,12 +404,17 @@ export class ValueFacts {
     return name === "and.u32" && n.constant >= 0 && isPower(n.constant + 1) ? n.constant + 1 : 0;
   }
 
+  /** The first quotient of x and a number: those behind it are equal. */
+  #quotientOf(x: Value, by: number): Value | undefined {
+    return this.#quotients.find((q) => q.args[0] === x && this.#divisor(q) === by)?.result;
+  }
+
   #defined(v: Value, made: Operate): Fact | null {
     const by = this.#divisor(made);
     if (by <= 0) return null;
     const x = made.args[0]!;
     if (isQuotient(made)) return { sum: addLinear(this.#sum(x), atomAsLinear(v), -by), range: between(0, by - 1) };
-    const quotient = this.#quotients.find((q) => q.args[0] === x && this.#divisor(q) === by)?.result;
+    const quotient = this.#quotientOf(x, by);
     if (quotient === undefined) return null;
     return { sum: addLinear(addLinear(this.#sum(x), this.#sum(quotient), -by), atomAsLinear(v), -1), range: only(0) };
   }
@@ -603,8 +608,10 @@ export class ValueFacts {
         const by = factor(s(1));
         return by === null ? atomAsLinear(v) : scaleLinear(s(0), 1 << (by & 31));
       }
-      default:
-        return atomAsLinear(v);
+      default: {
+        const by = isQuotient(made) ? this.#divisor(made) : 0;
+        return atomAsLinear(by > 0 ? this.#quotientOf(made.args[0]!, by)! : v);
+      }
     }
   }
 }
