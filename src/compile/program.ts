@@ -260,7 +260,8 @@ export class CompiledProgram {
       said.compiles(graph.nodes.length);
       this.#make(name);
       if (lists === undefined && (this.#hasFew || this.#hasLarge)) this.#slots = this.#ownSlots();
-      this.#isSimple = this.#outputs.length === 1 && plan.outputs.length === 1 && plan.presets.length === 0;
+      this.#isSimple =
+        this.#inputs.length <= FEW.slots && this.#outputs.length === 1 && plan.outputs.length === 1 && plan.presets.length === 0;
     } catch (error) {
       this.dispose();
       throw error;

@@ -120,6 +120,20 @@ eachDevice("large results of several dispatches", (device) => {
     });
   });
 
+  it("may come of many arguments and states, in one dispatch too", () => {
+    const n = 2 ** 20;
+    const states = Array.from({ length: 24 }, (_, i) => dx.full([1], i, { device }));
+    const body = (...all: dx.Tensor[]): dx.Tensor => [...all.slice(1), ...states].reduce((sum, t) => dx.add(sum, t), all[0]!);
+    const compiled = [dx.compile(body), dx.compile(body, { regions: "whole", fuse: "off" })];
+    for (let call = 0; call < 3; call++) {
+      const all = Array.from({ length: 20 }, (_, i) => dx.full([i === 0 ? n : 1], call + i, { device }));
+      const results = compiled.map((f) => f(...all).dataSync());
+      const expected = 20 * call + (19 * 20) / 2 + (23 * 24) / 2;
+      for (const r of results) expect([r.length, r[0], r[n - 1]]).toEqual([n, expected, expected]);
+    }
+    for (const f of compiled) f.dispose();
+  });
+
   it("may be views, equal, arguments, states, NaN", () => {
     inScope(() => {
       const make = (): ((x: dx.Tensor, y: dx.Tensor) => dx.Tensor[]) => {
