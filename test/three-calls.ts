@@ -5,8 +5,8 @@ import type { Storage } from "../src/core/storage.ts";
 import { readBytesSync, upload } from "../src/runtime/buffers.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { values } from "../src/ops/data/conversion.ts";
-import { cutsHalvesOff } from "./compile/as-eager.ts";
-import { near, nearCutOff, toleranceOf, type Tolerance } from "./tolerance.ts";
+import { truncatesHalves } from "./compile/as-eager.ts";
+import { near, nearTruncated, toleranceOf, type Tolerance } from "./tolerance.ts";
 
 const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
@@ -71,9 +71,9 @@ function seen(result: unknown, inputs: readonly dx.Tensor[]): Seen[] {
 
 type Tolerances = (dtype: dx.DType) => Tolerance;
 
-/** isCutOff: where one of the tensors is float16, of all floats among them. */
-function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, tolerances: Tolerances, isCutOff = false): void {
-  const isHalf = isCutOff && want.some(({ dtype }) => dtype === "float16");
+/** isTruncated: whether eager calls truncate float16; then all floats have its tolerance where one of the tensors is float16. */
+function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, tolerances: Tolerances, isTruncated = false): void {
+  const isHalf = isTruncated && want.some(({ dtype }) => dtype === "float16");
   const kindOf = ({ name, dtype, shape }: Seen): object => ({ name, dtype, shape });
   expect({ call, tensors: got.map(kindOf) }).toEqual({ call, tensors: want.map(kindOf) });
   for (const [i, wanted] of want.entries()) {
@@ -81,7 +81,7 @@ function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, t
     const [found, expected] = [numbersOf(got[i]!), numbersOf(wanted)];
     const bound = tolerances(wanted.dtype);
     const isClose = (v: number, k: number): boolean =>
-      near(found[k]!, v, bound) || (isHalf && wanted.dtype in floating && nearCutOff(found[k]!, v));
+      near(found[k]!, v, bound) || (isHalf && wanted.dtype in floating && nearTruncated(found[k]!, v));
     if (!expected.every(isClose)) expect(found, `${call}: ${wanted.name}`).toEqual(expected);
   }
 }
@@ -115,7 +115,7 @@ export function threeCalls<T>(fn: (...inputs: dx.Tensor[]) => T, inputs: readonl
         seen(eager.result, reference),
         "third call, other data",
         tolerances,
-        inputs.some((t) => cutsHalvesOff(t.device)),
+        inputs.some((t) => truncatesHalves(t.device)),
       );
     expectSame(seen(first, inputs), want, "first result after later calls", tolerances);
     return first;

@@ -29,14 +29,14 @@ export const near = (got: number, want: number, { rtol, atol }: Tolerance): bool
   (Number.isFinite(got) && Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
 
 /**
- * Microsoft's library over Vulkan cuts float16 off where fused shaders round it to nearest, and so keeps 65504 where these have infinity: two units of the
- * last place, and what float32 results of float16 operands make of them.
+ * Microsoft's library over Vulkan truncates float16 where fused shaders round it to nearest, and so keeps 65504 where these have infinity. The tolerance is two
+ * units in the last place of float16, for float32 results of float16 operands too.
  */
-const CUT_OFF: Tolerance = { rtol: 2 ** -8, atol: 2 ** -9 };
+const TRUNCATED: Tolerance = { rtol: 2 ** -8, atol: 2 ** -9 };
 const isTop = (x: number): boolean => Math.abs(x) >= 65504;
 
-export const nearCutOff = (got: number, want: number): boolean =>
-  near(got, want, CUT_OFF) || (isTop(got) && isTop(want) && Math.sign(got) === Math.sign(want));
+export const nearTruncated = (got: number, want: number): boolean =>
+  near(got, want, TRUNCATED) || (isTop(got) && isTop(want) && Math.sign(got) === Math.sign(want));
 
 /**
  * For float32 sums whose terms cancel each other, such as gradients, where 1 - tanh(x)^2 is one: a rounding error is as large as the terms make it, not

@@ -94,8 +94,8 @@ const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release
 const FEW = { dispatches: 4, slots: 8 };
 
 /**
- * Bytes of results for each dispatch from which on a larger program runs so too, by runtime: to copy them out of a recording takes longer than to record a
- * dispatch. Microsoft's library takes longer to record one, and a GPU's memory copies up to some TB/s.
+ * Bytes of results per dispatch, by runtime, from which on a larger program runs without a recording too: copying the results takes longer than recording
+ * the dispatches. The bound is higher for Microsoft's library, which records more slowly, over memory that copies faster.
  */
 const LARGE_RESULTS: Readonly<Record<NativeDevice["runtime"], number>> = { software: 2 ** 16, gpu: 2 ** 22 };
 

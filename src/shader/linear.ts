@@ -34,3 +34,12 @@ export function addLinear(x: Linear, y: Linear, times = 1): Linear {
 
 const ZERO = numberAsLinear(0);
 export const scaleLinear = (x: Linear, times: number): Linear => addLinear(ZERO, x, times);
+
+export const isPower = (n: number): boolean => (n & (n - 1)) === 0 && n !== 0;
+
+/** What an operation by a number n divides by, for a quotient or a remainder; 0: it does not divide. */
+export function divisorOf(name: string, n: number): number {
+  if (name === "div.u32" || name === "mod.u32") return Math.max(0, n);
+  if (name === "shr.u32") return Math.max(0, 1 << (n & 31));
+  return name === "and.u32" && n >= 0 && isPower(n + 1) ? n + 1 : 0;
+}

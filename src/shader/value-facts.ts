@@ -3,7 +3,8 @@
  * comparisons that hold there. An integer of a sum is inferred from the comparisons of its parts.
  */
 import { allStatements, constantOf, type For, type Get, type Operate, type Shader, type Uniform, type Value, type Variable } from "./ir.ts";
-import { addLinear, atomAsLinear, numberAsLinear, scaleLinear, type Linear } from "./linear.ts";
+import { newPart, type Fact, type Part } from "./comparison-facts.ts";
+import { addLinear, atomAsLinear, divisorOf, isPower, numberAsLinear, scaleLinear, type Linear } from "./linear.ts";
 import {
   ANY,
   between,
@@ -31,23 +32,6 @@ export interface LaunchNumbers {
   readonly uniform: (uniform: Uniform) => number;
 }
 
-/** An integer that is `sum` mod 2^32 is in `range`. */
-interface Fact {
-  readonly sum: Linear;
-  readonly range: StridedRange;
-}
-
-/** A part of the shader in which comparisons hold. */
-interface Part {
-  readonly facts: Fact[];
-  /** By the value's id: facts about one value. */
-  readonly bounds: Map<number, StridedRange>;
-  /** Ranges by the value's id; those of the part around it as long as it has no facts of its own. */
-  known: Map<number, StridedRange>;
-}
-
-const newPart = (known = new Map<number, StridedRange>()): Part => ({ facts: [], bounds: new Map(), known });
-
 /** No bounds. */
 const NOTHING: StridedRange = { low: NaN, high: NaN, step: 1 };
 const isSmall = ({ low, high }: StridedRange): boolean => low > -HALF && high < HALF;
@@ -64,8 +48,6 @@ const HALF = 2 ** 31;
 const MAX_TRIPS = 4;
 /** Variables that depend on each other. */
 const MAX_OPEN = 3;
-
-const isPower = (n: number): boolean => (n & (n - 1)) === 0 && n !== 0;
 
 export class ValueFacts {
   readonly #launch: LaunchNumbers;
@@ -397,14 +379,11 @@ export class ValueFacts {
 
   /** The number that an operation divides by, to a quotient or a remainder; 0: it does not. */
   #divisor({ name, args }: Operate): number {
-    const n = this.#sum(args[1]!);
-    if (n.atoms.length > 0) return 0;
-    if (name === "div.u32" || name === "mod.u32") return Math.max(0, n.constant);
-    if (name === "shr.u32") return Math.max(0, 1 << (n.constant & 31));
-    return name === "and.u32" && n.constant >= 0 && isPower(n.constant + 1) ? n.constant + 1 : 0;
+    const { atoms, constant } = this.#sum(args[1]!);
+    return atoms.length > 0 ? 0 : divisorOf(name, constant);
   }
 
-  /** The first quotient of x and a number: those behind it are equal. */
+  /** The first quotient of x and a number; later ones are equal to it. */
   #quotientOf(x: Value, by: number): Value | undefined {
     return this.#quotients.find((q) => q.args[0] === x && this.#divisor(q) === by)?.result;
   }

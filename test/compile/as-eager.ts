@@ -11,8 +11,8 @@ import { near, type Tolerance } from "../tolerance.ts";
  */
 export const isExact = (device: dx.DeviceLike = dx.defaultDevice()): boolean => !fuses(nativeDevice(dx.device(device)).capabilities);
 
-/** Whether eager calls cut float16 off (DirectML over Vulkan) where compiled functions round it: nearCutOff of test/tolerance.ts. */
-export const cutsHalvesOff = (device: dx.DeviceLike): boolean => nativeDevice(dx.device(device)).runtime === "gpu" && !isExact(device);
+/** Whether eager calls truncate float16 (DirectML over Vulkan) where compiled functions round it; compare with nearTruncated() then. */
+export const truncatesHalves = (device: dx.DeviceLike): boolean => nativeDevice(dx.device(device)).runtime === "gpu" && !isExact(device);
 
 const FUSED: Tolerance = { rtol: 1e-5, atol: 1e-6 };
 

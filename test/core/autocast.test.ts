@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../device.ts";
-import { cutsHalvesOff, expectAsEager } from "../compile/as-eager.ts";
-import { nearCutOff } from "../tolerance.ts";
+import { truncatesHalves, expectAsEager } from "../compile/as-eager.ts";
+import { nearTruncated } from "../tolerance.ts";
 
 const dtypes = ["float16", "bfloat16"] as const;
 
@@ -78,7 +78,7 @@ eachMode("autocast", (device, mode) => {
         // The product is that of the operands in the lower dtype.
         const expected = a.to(dtype).matmul(b.to(dtype));
         const [got, want] = [numbers(found[0]!), numbers(expected)];
-        if (!cutsHalvesOff(device) || !want.every((v, i) => nearCutOff(got[i]!, v))) expect(got).toEqual(want);
+        if (!truncatesHalves(device) || !want.every((v, i) => nearTruncated(got[i]!, v))) expect(got).toEqual(want);
       },
       { collect: true },
     ),
@@ -282,7 +282,7 @@ eachDevice("autocast", (device) => {
               const expected = dx.autocast(dtype, () => body(x));
               expect(found.dtype).toBe("float32");
               const [got, want] = [found, expected].map((t) => Number(t.itemSync()));
-              if (!cutsHalvesOff(device) || !nearCutOff(got!, want!)) expect(got).toBeCloseTo(want!, 5);
+              if (!truncatesHalves(device) || !nearTruncated(got!, want!)) expect(got).toBeCloseTo(want!, 5);
               found.backward();
               const own = numbers(w.grad!);
               w.grad = null;

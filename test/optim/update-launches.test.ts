@@ -5,10 +5,10 @@ import { eachDevice } from "../device.ts";
 type Name = "adam" | "lamb" | "sparseAdam" | "adafactor" | "adam8bit" | "nadam";
 
 /** Launches of the update of two linear layers: the counters of all parameters share some. */
-const MOST: { readonly [K in Name]: number } = { adam: 2, nadam: 2, lamb: 2, sparseAdam: 2, adafactor: 6, adam8bit: 2 };
+const MAX_LAUNCHES: { readonly [K in Name]: number } = { adam: 2, nadam: 2, lamb: 2, sparseAdam: 2, adafactor: 6, adam8bit: 2 };
 
 eachDevice("the update of two linear layers in few launches", (device) => {
-  it.each(Object.entries(MOST))("%s", (name, most) => {
+  it.each(Object.entries(MAX_LAUNCHES))("%s", (name, max) => {
     const [eager, fused] = [false, true].map((compiles) => {
       dx.manualSeed(3);
       const network = dx.nn.sequential(dx.nn.linear(8, 16), dx.nn.tanh(), dx.nn.linear(16, 4));
@@ -30,15 +30,15 @@ eachDevice("the update of two linear layers in few launches", (device) => {
       return { losses, launches: own.length };
     });
     fused!.losses.forEach((loss, i) => expect(loss).toBeCloseTo(eager!.losses[i]!, 5));
-    expect(fused!.launches).toBeLessThanOrEqual(most);
+    expect(fused!.launches).toBeLessThanOrEqual(max);
   });
 });
 
 /** Launches of a step of two linear layers with Adam: forward, backward, what is done to the gradients, and the update. */
-const WHOLE = { alone: 5, "gradients clipped by their norm": 7, "a scaled loss": 6 } as const;
+const MAX_LAUNCHES_OF_STEP = { alone: 5, "gradients clipped by their norm": 7, "a scaled loss": 6 } as const;
 
 eachDevice("a step with Adam in few launches", (device) => {
-  it.each(Object.entries(WHOLE))("%s", (kind, most) => {
+  it.each(Object.entries(MAX_LAUNCHES_OF_STEP))("%s", (kind, max) => {
     const [eager, fused] = [false, true].map((compiles) => {
       dx.manualSeed(3);
       const network = dx.nn.sequential(dx.nn.linear(8, 16), dx.nn.tanh(), dx.nn.linear(16, 4));
@@ -69,6 +69,6 @@ eachDevice("a step with Adam in few launches", (device) => {
     });
     fused!.losses.forEach((loss, i) => expect(loss).toBeCloseTo(eager!.losses[i]!, 5));
     expect(fused!.losses[3]!).toBeLessThan(fused!.losses[0]!);
-    expect(fused!.launches).toBeLessThanOrEqual(most);
+    expect(fused!.launches).toBeLessThanOrEqual(max);
   });
 });

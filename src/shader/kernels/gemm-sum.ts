@@ -100,7 +100,7 @@ function columnSumsBody(s: GemmScope, form: GemmForm, width: 1 | 4): void {
   const [tilesDown, tilesAcross] = [m.add(bm - 1).div(bm), n.add(bn - 1).div(bn)];
   const tileRow = s.group.div(tilesAcross);
   const column = s.group.mod(tilesAcross).mul(bn);
-  // Tiles of a product lie behind those of the one before.
+  // The tiles of each product of the batch are contiguous.
   const [index, row] = form.isBatched ? [tileRow.div(tilesDown), tileRow.mod(tilesDown).mul(bm)] : [null, tileRow.mul(bm)];
   // A large grid has a few groups too many.
   const isThere = index === null ? row.lt(m) : index.lt(c.dim(0));

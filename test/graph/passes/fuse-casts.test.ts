@@ -196,7 +196,7 @@ eachDevice("mixed precision", (device) => {
       step.dispose();
       return { values, casts };
     });
-    // Microsoft's casts over Vulkan cut float16 off.
+    // DirectML over Vulkan truncates casts to float16.
     const terms = isMicrosoft(device) ? 144 : 36;
     results[1]!.values.forEach((list, i) => expectClose(list, results[0]!.values[i]!, "f16", terms));
     expect(results.map(({ casts }) => casts)).toEqual([6, 0]);

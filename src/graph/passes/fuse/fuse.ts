@@ -177,7 +177,7 @@ function measured(
 /** Whether something reads what a region makes: a node that was replaced may have been its only reader. */
 const isNeeded = (grouped: Grouped): boolean => formIn(grouped)?.outputs.length !== 0;
 
-/** Pieces of a JOIN are mostly written where they are joined. */
+/** A JOIN is mostly no launch: its inputs are written into its result directly. */
 const isLaunch = ([first]: readonly Grouped[]): boolean => first!.steps !== undefined || joinOf(first!) === null;
 
 /** constants: inputs whose bytes never change. */

@@ -12,7 +12,7 @@ import type { Capabilities } from "../../../dml/capabilities.ts";
  * | encoder | 223 | 1.07 | 0.495 |
  * | ResNet-18 | 335 | 4.87 | 4.44 |
  *
- * In mixed precision (autocast("float16")), where DirectML's graph of the whole step stands against regions between products and convolutions:
+ * In mixed precision (autocast("float16")), one DirectML graph of the whole step, and fused regions between matrix products and convolutions:
  *
  * | step | without | with |
  * | --- | --- | --- |

@@ -1,4 +1,4 @@
-/** The launch of one group of threads that does several steps, with a barrier between them. */
+/** Emits a launch of one group of threads that computes several steps, with a barrier between them. */
 import { DTYPES } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ShaderTraits } from "../../../dml/capabilities.ts";
@@ -26,7 +26,7 @@ import { formIn } from "./shared-launches.ts";
 interface Part {
   readonly step: number;
   readonly grouped: Grouped;
-  /** Null: it copies pieces of a JOIN. */
+  /** Null: it copies the inputs of a JOIN. */
   readonly form: Form | null;
   readonly sources: readonly Source[];
   readonly inputNames: readonly string[];
@@ -36,7 +36,7 @@ interface Part {
 interface Layout {
   readonly threads: number;
   readonly parts: readonly Part[];
-  /** What is in memory before the launch. */
+  /** Buffers that are written before the launch. */
   readonly inputs: readonly Source[];
   readonly outputs: readonly Expr[];
 }
@@ -78,7 +78,7 @@ function keyOfPart({ step, grouped, form, inputNames, outputNames }: Part, facts
   return [...names, shape, keyOfRegion(form, sections, [], facts)];
 }
 
-/** For all the groups that a launch of several would have, one behind the other. */
+/** Emits the work of `count` groups as a loop of this one group. */
 function eachGroup(s: AnyScope, count: number, memory: GroupMemory, emit: (group: Uint) => void): void {
   if (count === 1) {
     emit(s.u32(0));
@@ -151,7 +151,7 @@ function kernelOf({ threads, parts, inputs, outputs }: Layout, facts: Facts): Ke
       const s = scope as unknown as AnyScope;
       const memory: GroupMemory = { memories: [], isUsed: false };
       parts.forEach((part, k) => {
-        // What was combined in the step before has been read as well.
+        // All threads have read the shared memory of the step before, too.
         if (k > 0 && parts[k - 1]!.step !== part.step) {
           s.barrier("all");
           memory.isUsed = false;
@@ -162,7 +162,7 @@ function kernelOf({ threads, parts, inputs, outputs }: Layout, facts: Facts): Ke
   );
 }
 
-/** States that are written over their old values: nothing reads these behind the last barrier but the part that writes. */
+/** States that can be written in place: after the last barrier only the part that writes a state reads its old value. */
 function writtenInPlace({ parts, inputs, outputs }: Layout, facts: Facts): [input: number, output: number][] {
   return parts.flatMap((part) =>
     outputsOf(part.grouped).flatMap((out, o): [number, number][] => {
@@ -180,7 +180,7 @@ function writtenInPlace({ parts, inputs, outputs }: Layout, facts: Facts): [inpu
   );
 }
 
-/** A copy of pieces reads and writes nothing past a buffer. */
+/** Throws where a JOIN would read or write past a buffer. */
 function requireJoinInside(node: GraphNode, facts: Facts): void {
   const [out] = node.outputs as readonly [Expr];
   for (const x of node.inputs as readonly Expr[])
@@ -203,7 +203,7 @@ export function oneGroupLaunchOf(steps: readonly Step[], facts: Facts, traits: S
     ...outputs.map((x, i) => [outputName(i), [countOf(x.dtype, sizeOf(x.sizes))]] as const),
   ]);
   const params = { [HALF_BITS]: 0xffff };
-  // Now: what makes its code holds the graph until then.
+  // Compiled now: its source keeps the graph alive until then.
   made.program.compiled(traits);
   const shader = callOf(traits, made, { shapes, params }, { inPlace: writtenInPlace(layout, facts) });
   return {

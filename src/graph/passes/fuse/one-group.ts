@@ -1,7 +1,7 @@
 /**
- * The small end of a program as few launches of one group of threads each: regions of few elements that nothing reads but each other and the program's
- * results, such as an optimizer's update of few parameters. A launch of several groups ends where a region needs what another one makes; one group
- * waits for itself.
+ * Makes the last small regions of a program few launches, each of one group of threads: regions of few elements whose results only each other and the program
+ * read, such as an optimizer's update of few parameters. Groups cannot wait for each other within a launch, so dependent regions need several launches; the
+ * threads of one group wait at a barrier instead.
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
@@ -18,24 +18,24 @@ import { accessesOf, type Accesses } from "./views.ts";
 import { isScatter } from "./partial-writes.ts";
 import { readsMany } from "./work.ts";
 
-/** Elements of a region: more take longer than a launch of several groups. */
+/** Elements of a region, at most: one group takes longer for more than several groups do. */
 const MAX_ELEMENTS = 4096;
-/** Views of a launch where Direct3D runs over Vulkan, and nodes: pipelines of longer shaders take long to be made. */
+/** Views of a launch where Direct3D runs over Vulkan, and nodes, at most: the driver takes long to compile longer shaders. */
 const [MAX_VIEWS, MAX_NODES] = [64, 256];
 /**
- * Views of a launch of more than three steps there. NVIDIA's compiler (580.159.04) ends with a segmentation fault in some launches of four and six steps
+ * Views of a launch of more than three steps there, at most. NVIDIA's compiler (580.159.04) ends with a segmentation fault in some launches of four and six steps
  * with 36 and 38 views (docs/gpu/h200.md).
  */
 const [FEW_STEPS, MAX_VIEWS_OF_MANY_STEPS] = [3, 32];
 /** Threads of a group, unless a reduction has more; and bytes of its shared memory. */
 const [MAX_THREADS, MAX_SHARED] = [256, 2 ** 15];
-/** Launches of one group of a program. */
+/** Launches of one group in a program, at most. */
 const MAX_LAUNCHES = 4;
 
 /** What a group does between two barriers. */
 export type Step = readonly Grouped[];
 
-/** What the group copies: the pieces of a JOIN, which lie behind each other. */
+/** A JOIN that the group can copy: its inputs are contiguous in its result. Null: not one. */
 export function joinOf({ nodes }: Pick<Grouped, "nodes">): GraphNode | null {
   const [node] = nodes;
   if (nodes.length !== 1 || node!.operator !== "JOIN") return null;
@@ -64,7 +64,7 @@ function isSmall(grouped: Grouped): boolean {
   return elementsOf(form) <= MAX_ELEMENTS && !grouped.nodes.some((node) => readsMany(node) || isDraw(node) || isScatter(node));
 }
 
-/** Threads of a group that does all of this. */
+/** Threads of a group that computes these parts. */
 export function groupThreads(parts: readonly Grouped[]): number {
   const forms = parts.flatMap((x) => formIn(x) ?? []);
   const ofRows = forms.filter(({ rows }) => rows !== null).map(threadsOf);
@@ -72,7 +72,7 @@ export function groupThreads(parts: readonly Grouped[]): number {
   return Math.max(Math.min(MAX_THREADS, 2 ** Math.ceil(Math.log2(largest))), ...ofRows);
 }
 
-/** A value as the shader binds it once. */
+/** The key of a buffer view: equal keys share one. */
 const keyOf = ({ value, element, dtype }: Source): string => `${value.id} ${element} ${isByte(dtype)}`;
 
 /** Whether the buffers of parts fit into a launch, and what they combine into its shared memory. */
@@ -98,7 +98,7 @@ function fits(parts: readonly Grouped[], facts: Facts): boolean {
   for (const [k, x] of parts.entries())
     for (const source of sourcesOf(x, facts)) {
       const maker = made.get(source.value);
-      // What was written is read as it was written.
+      // A result is read with the dtype that it was written with.
       if (maker !== undefined && !isSameSource(maker, source)) return false;
       add(maker === undefined ? keyOf(source) : `result ${source.value.id}`, accesses[k]!);
     }
@@ -108,11 +108,11 @@ function fits(parts: readonly Grouped[], facts: Facts): boolean {
   return count <= MAX_VIEWS_OF_MANY_STEPS || (count <= MAX_VIEWS && stepsOf(parts, facts).length <= FEW_STEPS);
 }
 
-/** Outputs as what reads them binds them. */
+/** Outputs as the inputs of a later step. */
 export const asSources = (list: readonly Expr[]): Source[] =>
   list.map(({ value, dtype }) => ({ value, dtype, element: ELEMENT_OF[dtype]! }));
 
-/** Parts by the barriers that they wait for: for what they read, and for the readers of a state that they write over. */
+/** Groups parts into steps: a part comes after the makers of what it reads, and after the readers of a state that it overwrites. */
 function stepsOf(parts: readonly Grouped[], facts: Facts): Step[] {
   const makers = new Map(parts.flatMap((x, k) => outputsOf(x).map(({ value }) => [value, k] as const)));
   const reads = parts.map((x) => new Set(sourcesOf(x, facts).map(({ value }) => value)));
@@ -131,7 +131,7 @@ function stepsOf(parts: readonly Grouped[], facts: Facts): Step[] {
   return Array.from({ length: count }, (_, level) => parts.filter((__, k) => levels[k] === level));
 }
 
-/** The parts of one launch, in the graph's order. taken: what launches behind it do already. */
+/** The parts of one launch, in the graph's order. taken: parts of later launches. */
 function partsOf(all: readonly Grouped[], facts: Facts, taken: ReadonlySet<Grouped>, owner: ReadonlyMap<GraphNode, Grouped>): Grouped[] {
   let parts: Grouped[] = [];
   const own = new Set<Grouped>();
@@ -146,7 +146,7 @@ function partsOf(all: readonly Grouped[], facts: Facts, taken: ReadonlySet<Group
     parts = [grouped, ...parts];
     own.add(grouped);
   }
-  // Pieces that are made before are written where they are joined: nothing has to be copied.
+  // Inputs of a JOIN from earlier launches are written into its result directly: there is nothing to copy.
   return parts.filter((x) => joinOf(x) === null || x.nodes[0]!.inputs.some((y) => own.has(owner.get(facts.makers.get(y!.value)!)!)));
 }
 

@@ -13,7 +13,7 @@ import type { RowThreads } from "./row-threads.ts";
 /** Values that threads combine by shared memory in one step. */
 const RADIX = 8;
 
-/** Shared memory of a group, which regions of one launch may use one behind the other. */
+/** Shared memory of a group, which the regions of one launch use in turn. */
 export interface GroupMemory {
   readonly memories: SharedElements<"f32" | "u32" | "i32">[];
   /** Whether threads may still read what was combined last. */
