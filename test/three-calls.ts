@@ -71,7 +71,7 @@ function seen(result: unknown, inputs: readonly dx.Tensor[]): Seen[] {
 
 type Tolerances = (dtype: dx.DType) => Tolerance;
 
-/** isTruncated: whether eager calls truncate float16; then all floats have its tolerance where one of the tensors is float16. */
+/** isTruncated: whether eager calls truncate float16; then all floats have the tolerance of three such operators where one of the tensors is float16. */
 function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, tolerances: Tolerances, isTruncated = false): void {
   const isHalf = isTruncated && want.some(({ dtype }) => dtype === "float16");
   const kindOf = ({ name, dtype, shape }: Seen): object => ({ name, dtype, shape });
@@ -81,7 +81,7 @@ function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, t
     const [found, expected] = [numbersOf(got[i]!), numbersOf(wanted)];
     const bound = tolerances(wanted.dtype);
     const isClose = (v: number, k: number): boolean =>
-      near(found[k]!, v, bound) || (isHalf && wanted.dtype in floating && nearTruncated(found[k]!, v));
+      near(found[k]!, v, bound) || (isHalf && wanted.dtype in floating && nearTruncated(found[k]!, v, 3));
     if (!expected.every(isClose)) expect(found, `${call}: ${wanted.name}`).toEqual(expected);
   }
 }

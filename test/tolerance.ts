@@ -28,15 +28,15 @@ export const near = (got: number, want: number, { rtol, atol }: Tolerance): bool
   (Number.isNaN(got) && Number.isNaN(want)) ||
   (Number.isFinite(got) && Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
 
-/**
- * Microsoft's library over Vulkan truncates float16 where fused shaders round it to nearest, and so keeps 65504 where these have infinity. The tolerance is two
- * units in the last place of float16, for float32 results of float16 operands too.
- */
-const TRUNCATED: Tolerance = { rtol: 2 ** -8, atol: 2 ** -9 };
 const isTop = (x: number): boolean => Math.abs(x) >= 65504;
 
-export const nearTruncated = (got: number, want: number): boolean =>
-  near(got, want, TRUNCATED) || (isTop(got) && isTop(want) && Math.sign(got) === Math.sign(want));
+/**
+ * Microsoft's library over Vulkan truncates float16 where fused shaders round it to nearest, and so keeps 65504 where these have infinity. The tolerance of one
+ * operator is two units in the last place of float16, for float32 results of float16 operands too; that of several is theirs together.
+ */
+export const nearTruncated = (got: number, want: number, operators = 1): boolean =>
+  near(got, want, { rtol: 2 ** -8 * operators, atol: 2 ** -9 * operators }) ||
+  (isTop(got) && isTop(want) && Math.sign(got) === Math.sign(want));
 
 /**
  * For float32 sums whose terms cancel each other, such as gradients, where 1 - tanh(x)^2 is one: a rounding error is as large as the terms make it, not
