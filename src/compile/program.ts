@@ -97,7 +97,7 @@ const FEW = { dispatches: 4, slots: 8 };
  * Bytes of results per dispatch, by runtime, from which on a larger program runs without a recording too: copying the results takes longer than recording
  * the dispatches. The bound is higher for Microsoft's library, which records more slowly, over memory that copies faster.
  */
-const LARGE_RESULTS: Readonly<Record<NativeDevice["runtime"], number>> = { software: 2 ** 16, gpu: 2 ** 22 };
+const LARGE_RESULTS: Readonly<Record<NativeDevice["runtime"], number>> = { software: 2 ** 16, gpu: 2 ** 20 };
 
 /** Nodes from which on a program keeps no graph and no plan, which take megabytes then: they are made again for explain() and profiles. */
 const LARGE = 512;

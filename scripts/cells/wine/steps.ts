@@ -144,7 +144,7 @@ export function stepsOf({ isQuick, node = null }: { readonly isQuick: boolean; r
     testsStep("with fusion and guard areas on DirectML.dll", newest, {
       devices: "dml:0",
       files: fusedFiles,
-      limit: 10,
+      limit: isQuick ? 10 : 40,
       env: { DXTENSOR_FUSE: "always", DXTENSOR_GUARD: "1" },
     }),
     { ...verifyStep({ isQuick }), node: newest },
